@@ -21,12 +21,14 @@ DATA_DIR = Path(os.environ["COUNTERSIGN_DATA_DIR"])
 ROWS, FINISHED = DATA_DIR / "rows.pickle", DATA_DIR / "rows.copy"
 CHUNK = 1024 * 1024
 BATCH = 2_000
+COPY = "COPY (SELECT * FROM sessions_app_event) TO STDOUT"
+"""A table in parts is read by a query."""
 
 
 def rows() -> None:
     """Keep the rows of the log, as Python values and as the bytes that COPY takes, and make an empty table like it."""
     with psycopg.connect(**Cluster(DATA_DIR).parameters) as database:
-        with FINISHED.open("wb") as file, database.cursor().copy("COPY sessions_app_event TO STDOUT") as copy:
+        with FINISHED.open("wb") as file, database.cursor().copy(COPY) as copy:
             file.writelines(copy)
         database.adapters.register_loader("jsonb", TextLoader)  # an importer writes JSON as text
         with ROWS.open("wb") as file, database.cursor("all") as cursor:

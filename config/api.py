@@ -1,9 +1,10 @@
 """The whole JSON API: the desk's routers and those of imports and exports, under one description."""
 
 from sessions_app.api import api as desk
-from vcon_app.api import erasure, evidence, exports, imports, receipts, redactions
+from vcon_app.api import erasure, evidence, exports, file_parts, imports, receipts, redactions, spans
 
 api = desk.build()
-for noun in (imports, exports, redactions, erasure, receipts, evidence):
+for noun in (imports, exports, redactions, erasure, receipts, evidence, file_parts, spans):
     desk.explain(api, noun.FAULTS)
     api.add_router(desk.ROOT, noun.router)
+api.add_router("", spans.bare_router)

@@ -22,11 +22,12 @@ from config.processes import heartbeats
 from sessions_app.models import Workspace
 from sessions_app.queries import checkpoints, notices, stuck
 from sessions_app.services import agent_days
-from sessions_app.services.log import run_summaries
+from sessions_app.services.log import run_summaries, shared_responses
 from sessions_app.services.money import totals
 from sessions_app.services.upkeep import disk, event_months, installation
 from vcon_app.services.checkpoints import publishing
 from vcon_app.services.documents import storage, storage_mark
+from vcon_app.services.imports import families
 from vcon_app.services.trust import own_keys
 
 WORKER_SECONDS = 10
@@ -58,6 +59,9 @@ def diagnose() -> list[Check]:
         # No fault: usage and the numbers of agents are exact all the while.
         checks.append(Check("usage totals", None, "", _one_line(totals.late_notice)))
         checks.append(Check("agent totals", None, "", _one_line(agent_days.late_notice)))
+        # No fault: the next look decides, and the log itself is whole.
+        checks.append(Check("shared responses", None, "", _one_line(shared_responses.late_notice)))
+        checks.append(Check("sub-agents", None, "", _one_line(families.late_notice)))
         checks.append(Check("run summaries", None, "", _one_line(run_summaries.notice)))
         # No fault: nothing is lost, and everything is found.
         checks.append(Check("event months", None, "", _one_line(event_months.notice)))

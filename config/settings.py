@@ -224,6 +224,8 @@ CELERY_TASK_ROUTES = {
     }.items()
     for task in tasks
 }
+MOST_TURNS_OF_ONE = {broker.PEOPLE: 24, broker.TURNS: 12}
+"""Of the threads of a host (``config.processes.parts.THREADS``) three quarters: the rest is there for whoever comes."""
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
@@ -245,6 +247,7 @@ LOOKS = {
     "sessions_app.tasks.fire_escalation_steps": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_turns": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_search_rows": SWEEP_SECONDS,
+    "sessions_app.tasks.settle_shared_responses": SWEEP_SECONDS,
     "sessions_app.tasks.keep_totals": SWEEP_SECONDS,
     "sessions_app.tasks.fill_in_run_summaries": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_slack": SWEEP_SECONDS,

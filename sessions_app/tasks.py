@@ -12,7 +12,7 @@ from .runtimes.managed import upkeep
 from .services import agent_days, fair_queue
 from .services.approvals import delivery, effects, endings
 from .services.escalations import steps
-from .services.log import run_summaries, search_index
+from .services.log import run_summaries, search_index, shared_responses
 from .services.money import totals
 from .services.notices import choices, outbox, outgoing_messages, sending
 from .services.stops import carrying_out
@@ -74,6 +74,12 @@ def index_session(session_id: str) -> None:
 def sweep_search_rows() -> int:
     """Called every 5 s by the scheduler: enqueue what a lost message left unindexed."""
     return search_index.sweep()
+
+
+@shared_task
+def settle_shared_responses() -> int:
+    """Called every 5 s by the scheduler: decide where responses are counted whose import was killed before it did."""
+    return shared_responses.settle()
 
 
 @shared_task

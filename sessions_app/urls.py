@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import audit, compare, home, oversight, session_list, sign_in, sign_in_links, stops
+from .views import audit, compare, home, oversight, search, session_list, sign_in, sign_in_links, stops
 from .views.agents import agents, forms, versions
 from .views.approvals import attention, batch, decisions, handling, inbox, reasons, stream
 from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
 from .views.reviews import box, comments, queues, rubrics, saved_views
-from .views.session import chat, continuation, cost, event, files, lenses, page, strip, waterfall
-from .views.settings import absences, notices, outgoing_webhooks, push, secrets, slack, workspace
+from .views.session import chat, continuation, cost, event, files, lenses, media, page, replay, strip, waterfall
+from .views.settings import absences, finding_rules, notices, outgoing_webhooks, push, secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 
 sign_in_urls = [
@@ -26,6 +26,7 @@ sign_in_urls = [
 PAGE = "dashboard/sub-agents/<uuid:agent_id>/chat/<uuid:session_id>"
 session_urls = [
     path("sessions/", session_list.index, name="session-list"),
+    path("search/", search.index, name="search"),
     path("sessions/compare/", compare.index, name="session-compare"),
     path("sessions/lens", lenses.choose, name="lens-choice"),
     path("sessions/strips", strip.small, name="session-strips"),
@@ -45,6 +46,7 @@ session_urls = [
     path(f"{PAGE}/files/link", files.link, name="session-files-link"),
     path(f"{PAGE}/strip", strip.index, name="session-strip"),
     path(f"{PAGE}/waterfall", waterfall.index, name="session-waterfall"),
+    path(f"{PAGE}/replay", replay.steps, name="session-replay"),
     path(f"{PAGE}/find", page.find, name="session-find"),
     path(f"{PAGE}/next", page.next_mark, name="session-next"),
     path(f"{PAGE}/marks", page.marked, name="session-marks"),
@@ -67,6 +69,8 @@ session_urls = [
     path(f"{PAGE}/events/<int:seq>/kept", event.kept, name="event-kept"),
     path(f"{PAGE}/events/<int:seq>/body", event.body, name="event-body"),
     path(f"{PAGE}/events/<int:seq>/whole", event.whole, name="event-whole"),
+    path(f"{PAGE}/events/<int:seq>/media", media.index, name="event-media"),
+    path(f"{PAGE}/events/<int:seq>/media/<int:number>", media.piece, name="event-media-piece"),
 ]
 
 agent_urls = [
@@ -107,6 +111,7 @@ review_urls = [
     path(f"{QUEUE}progress", queues.progress, name="review-queue-progress"),
     path(f"{QUEUE}next", queues.take_next, name="review-queue-next"),
     path(f"{QUEUE}close", queues.close, name="review-queue-close"),
+    path("settings/findings/", finding_rules.index, name="finding-rules"),
     path("settings/rubrics/", rubrics.index, name="rubric-list"),
     path("settings/rubrics/<uuid:rubric_id>/retire/", rubrics.retire, name="rubric-retire"),
 ]

@@ -60,8 +60,28 @@ def pytest_configure(config: pytest.Config) -> None:
             del os.environ[name]
 
 
+# What starts desks, workers and database servers of its own and stops them in the middle, what other people's agents
+# and a browser do, and what upgrades whole installations: a twentieth of the tests, half of the time.
+DRILLS = (
+    "browser",
+    "commands/test_backup.py",
+    "config/database",
+    "config/test_going_on.py",
+    "config/test_installation.py",
+    "sdk/acp",
+    "sdk/adapters",
+    "services/imports/test_worker.py",
+    "upgrades",
+)
+TESTS = Path(__file__).parent
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests last: Playwright leaves an event loop running, in which nobody can start another."""
+    """Marks the drills, and puts browser tests last: Playwright leaves an event loop in which no other can start."""
+    places = [TESTS / place for place in DRILLS]
+    for item in items:
+        if any(item.path.is_relative_to(place) for place in places):
+            item.add_marker(pytest.mark.drill)
     items.sort(key=lambda item: "browser" in item.path.parts)
 
 

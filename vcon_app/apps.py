@@ -10,10 +10,13 @@ class VconConfig(AppConfig):
         """Fills the extension slots of the desk, which must not depend on this app."""
         from sessions_app import extensions as slots
 
-        from .queries.provenance import provenance_of
+        from .queries.provenance import provenance_of, sessions_of
+        from .services.documents.event_values import record_of
         from .views import parts
 
         slots.register(slots.PROVENANCE, provenance_of)
+        slots.register(slots.IMPORTED, sessions_of)
+        slots.register(slots.EVENT_RECORD, record_of)
         slots.register(slots.SESSION_ACTIONS, parts.export_menu)
         slots.register(slots.SESSION_LINE, parts.source_line)
         slots.register(slots.SESSION_NOTICES, parts.source_banner)

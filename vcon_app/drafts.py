@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from sessions_app.drafts import ActorKind, EventDraft, Json, Kind, Origin, ToolDraft, Usage
 
 __all__ = [
-    "ActorKind", "Companion", "Draft", "EventDraft", "Events", "Finding", "FormatError", "Json", "Kind", "Losses",
-    "Option", "Origin", "SessionDraft", "Severity", "Signature", "ToolDraft", "Usage",
+    "PHASES", "ActorKind", "Companion", "Draft", "EventDraft", "Events", "Finding", "FormatError", "Json", "Kind",
+    "Losses", "Option", "Origin", "Phase", "SessionDraft", "Severity", "Signature", "ToolDraft", "Usage",
 ]  # fmt: skip
 
 Severity = Literal["error", "warning", "info"]
-Phase = Literal["active", "completed", "crashed", "timed_out"]
+Phase = Literal["active", "completed", "cancelled", "crashed", "timed_out"]
+PHASES: tuple[Phase, ...] = get_args(Phase)
 SignatureState = Literal[
     "valid", "valid_untrusted", "valid_expired", "invalid", "uncheckable", "unsigned", "encrypted"
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from sessions_app.ids import uuid7
@@ -159,6 +160,23 @@ class Companion(models.Model):
         ]
 
 
+class FamilyCheck(models.Model):
+    """An import whose sub-agents are linked with their parents after it; see ``services.imports.families``.
+
+    A row lives from the commit of the import until the look right after it. No foreign keys: what is deleted has
+    nothing to look at.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    workspace_id = models.UUIDField()
+    source_format = models.CharField(max_length=40)
+    sessions = ArrayField(models.UUIDField())
+    """Sessions of the import."""
+    agents = ArrayField(models.TextField())
+    """Names of agents that its companions speak of."""
+    due_at = models.DateTimeField()
+
+
 class Export(Job):
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="exports")
     session = models.ForeignKey(Session, models.CASCADE, related_name="exports")
@@ -207,6 +225,69 @@ class Redaction(models.Model):
             ),
         ]
         indexes = [models.Index(fields=["session", "-id"], name="redaction_of_session")]
+
+
+class SpanStream(models.Model):
+    """Spans that exporters send of one conversation, or of a trace that names none: they become a session."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="span_streams", db_index=False)
+    owner = models.TextField(blank=True, default="")
+    """Id of the key that sends it, where that key adds to no sessions but its own; empty: all others together."""
+    name = models.TextField()
+    """Id of the conversation, or of the trace."""
+    session = models.ForeignKey(Session, models.CASCADE, null=True, related_name="span_streams")
+    """None until the first spans are told."""
+    rounds = models.PositiveIntegerField(default=0)
+    """How many times spans were told."""
+    is_open = models.BooleanField(default=False)
+    """Of a trace the span in which all others run has not come."""
+    told_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "owner", "name"], name="span_stream_once")]
+        indexes = [models.Index(fields=["told_at"], condition=models.Q(is_open=True), name="span_stream_open")]
+
+
+class Trace(models.Model):
+    """Which stream the spans of a trace belong to: of those that name no conversation another span says it."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="traces", db_index=False)
+    owner = models.TextField(blank=True, default="")
+    name = models.TextField()
+    stream = models.ForeignKey(SpanStream, models.CASCADE, null=True, related_name="traces")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "owner", "name"], name="trace_once")]
+
+
+class SpanPiece(models.Model):
+    """Spans of one request and one stream as they were sent: what is told is read from here, and read again by a
+    worker that has not seen the stream before."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="span_pieces", db_index=False)
+    stream = models.ForeignKey(SpanStream, models.CASCADE, null=True, related_name="pieces", db_index=False)
+    trace = models.ForeignKey(Trace, models.CASCADE, null=True, related_name="pieces", db_index=False)
+    """Whose spans they are, while no stream is known."""
+    sender_kind = models.CharField(max_length=20)
+    sender_id = models.CharField(max_length=64)
+    sender_name = models.TextField()
+    received_at = models.DateTimeField()
+    spans = models.PositiveIntegerField()
+    body = models.BinaryField()
+    """``resourceSpans`` of OTLP's JSON, packed by zlib."""
+    round = models.PositiveIntegerField(null=True)
+    """In which round of its stream they were told."""
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["stream", "round", "id"], name="span_piece_of_stream"),
+            models.Index(
+                fields=["workspace", "received_at"], condition=models.Q(round=None), name="span_piece_waiting"
+            ),
+            models.Index(fields=["trace", "id"], condition=models.Q(stream=None), name="span_piece_unbound"),
+        ]
 
 
 class FileRemoval(models.Model):

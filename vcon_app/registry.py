@@ -18,6 +18,7 @@ from typing import BinaryIO, cast
 
 from . import formats
 from .drafts import FormatError
+from .formats import agents, stores
 from .formats.common.describe import describe
 from .formats.common.head import SIZES, Head
 from .formats.contract import Format, Reader, Spec, Writer
@@ -131,7 +132,8 @@ def collect(found: Iterable[Format]) -> Mapping[str, Format]:
 
 
 def _own() -> Iterable[Format]:
-    for info in pkgutil.iter_modules(formats.__path__, f"{formats.__name__}."):
+    rooms = (formats, agents, stores)
+    for info in (info for room in rooms for info in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")):
         module = import_module(info.name)
         if isinstance(module, Format):
             yield module

@@ -9,7 +9,8 @@ from celery import shared_task
 from .services.checkpoints import making, publishing
 from .services.erasure import file_removal, months
 from .services.exports import export_jobs
-from .services.imports import import_jobs
+from .services.imports import families, import_jobs
+from .services.spans import receiving, telling
 from .services.trust import signatures
 
 
@@ -21,6 +22,11 @@ def run_import(import_id: str) -> None:
 @shared_task
 def run_export(export_id: str) -> None:
     export_jobs.run(UUID(export_id))
+
+
+@shared_task
+def tell_spans(stream_id: str) -> None:
+    telling.tell(UUID(stream_id))
 
 
 @shared_task
@@ -37,8 +43,10 @@ def make_checkpoints() -> None:
 
 @shared_task
 def sweep() -> int:
-    """Called every 5 s by the scheduler: enqueues what lost its message or worker, removes files that nothing uses."""
-    return import_jobs.sweep() + export_jobs.sweep() + signatures.sweep() + file_removal.sweep()
+    """Called every 5 s by the scheduler: enqueues what lost its message or worker, removes files that nothing uses,
+    links families whose import was killed before it did."""
+    spans, linked = receiving.sweep() + telling.sweep(), families.settle()
+    return import_jobs.sweep() + export_jobs.sweep() + signatures.sweep() + file_removal.sweep() + spans + linked
 
 
 @shared_task

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import demo, erasure, evidence, exports, imports, receipts, redacted_file, redaction_draft, source, trust
+from .api.mcp import door
+from .views import (
+    demo,
+    erasure,
+    evidence,
+    exports,
+    file_parts,
+    imports,
+    receipts,
+    redacted_file,
+    redaction_draft,
+    source,
+    trust,
+)
 
 import_urls = [
     path("imports/", imports.index, name="import-list"),
@@ -43,6 +56,7 @@ erasure_urls = [
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("mcp", door.serve, name="mcp"),
     *import_urls,
     *trust_urls,
     *redaction_urls,
@@ -50,5 +64,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("approvals/<uuid:approval_id>/receipt", receipts.download, name="approval-receipt"),
     path("demo/", demo.load, name="demo-load"),
     path("sessions/<uuid:session_id>/export/report", exports.report, name="export-report"),
+    path("sessions/<uuid:session_id>/file-parts", file_parts.index, name="file-parts"),
     path("sessions/<uuid:session_id>/events/<int:seq>/source", source.event_source, name="event-source"),
 ]

@@ -173,8 +173,9 @@ def _imports(workers: int, files: int) -> Work:
 
 
 def _send(port: int, key: str, source: Path, name: str, number: int = 0) -> None:
-    """Upload a transcript; another number is another session, or it would be a repeat."""
-    content = re.sub(rb'("sessionId":\s*")[^"]{8}', lambda found: found[1] + b"%08d" % number, source.read_bytes())
+    """Upload a transcript; another number is another session with responses of its own, and no copy of the others."""
+    mine = rb'("sessionId":\s*"|"id":\s*"msg_)[^"]{8}'
+    content = re.sub(mine, lambda found: found[1] + b"%08d" % number, source.read_bytes())
     head = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     kind = {"Authorization": f"Bearer {key}", "Content-Type": "multipart/form-data; boundary=b"}

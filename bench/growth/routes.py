@@ -76,6 +76,10 @@ def _searches() -> Iterator[Route]:
     }  # fmt: skip
     for name, (query, most) in words.items():
         yield Route(f"q {name}", f"/sessions/?{urlencode({'q': query})}", most)
+        yield Route(f"hits {name}", f"/search/?{urlencode({'q': query})}", most)
+    narrowed = {"tool": f"{COMMON} tool:issue_refund", "errors": "is:error", "file": f"file:{PATH}"}
+    for name, query in narrowed.items():
+        yield Route(f"hits {name}", f"/search/?{urlencode({'q': query})}", 100)
 
 
 def _usage() -> Iterator[Route]:

@@ -59,13 +59,14 @@ def main() -> None:
     options.add_argument("--lines", type=int, default=10_000, help="of the transcript that is read (default 10000)")
     options.add_argument("--slow", type=float, default=4, help="how much slower than this machine (default 4)")
     options.add_argument("--windows", type=int, default=max(WINDOWS), help=f"how many (default {max(WINDOWS)})")
+    options.add_argument("--lens", default="story", help="story (default), tools, requests or raw")
     chosen = options.parse_args()
     with installation() as environment:
         import_id = run(environment, "-m", "bench.worker", "start", str(transcripts.cached(chosen.lines)[0]))
         run(environment, "-m", "bench.worker", "run", import_id)
         path, cookie = run(environment, "-m", "bench.growth.scroll", "enter", import_id).splitlines()[-1].split()
         with served(environment) as url:
-            rows = list(read(url, path, cookie, chosen.slow, chosen.windows))
+            rows = list(read(url, f"{path}?lens={chosen.lens}", cookie, chosen.slow, chosen.windows))
     print(table(HEAD, rows))
     print(f"load {os.getloadavg()[0]:.1f}; a long task takes at least {LONG} ms; CPU slowed down {chosen.slow:g} ×")
 

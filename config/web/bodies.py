@@ -50,7 +50,9 @@ def limits() -> tuple[Limit, ...]:
         Limit(re.compile(r"/hooks/"), settings.MAX_WEBHOOK_BYTES, "send a link to what is larger"),
         Limit(re.compile(r"/(api/v1/)?imports/?$"), upload, files),
         # A batch of 1,000 events, an OTLP request: read whole into memory, so bounded well below a file.
-        Limit(re.compile(r"/api/v1/(sessions/[^/]+/events|otlp/.*)$"), settings.DATA_UPLOAD_MAX_MEMORY_SIZE),
+        Limit(
+            re.compile(r"(/api/v1/(sessions/[^/]+/events|otlp/.*)|/v1/traces)$"), settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        ),
         # A message has a million characters at most; up to here the answer says so.
         Limit(re.compile(r"/dashboard/"), 16 * MIB),
         Limit(re.compile(r"/sign-in/|/sign-out/"), MIB // 16),

@@ -42,11 +42,11 @@ from . import (
     waiting,
     wallets,
 )
-from .log import cost, files, overview, summary
+from .log import calls, cost, files, overview, replay, search, summary
 from .notices import outgoing_webhooks
 from .parsing import BodyParser
 from .problems import Problem, invalid
-from .reviews import reviews
+from .reviews import finding_rules, reviews, saved_views
 
 ROOT = "/api/v1"
 SEED_ROOT = "/dashboard/agents"
@@ -124,9 +124,14 @@ def build() -> NinjaAPI:
         oversight,
         files,
         reviews,
+        saved_views,
+        calls,
+        finding_rules,
         cost,
         summary,
         overview,
+        search,
+        replay,
     ):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):

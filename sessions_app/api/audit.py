@@ -20,6 +20,8 @@ MAX_SEQ = 2**63 - 1
 def list_audit(request: HttpRequest, limit: Limit, cursor: Cursor, subject: str = "") -> HttpResponse:
     """Who did what, the newest first. ``subject`` is the id that it was done to."""
     before = decode(cursor, lambda position: min(int(position[0]), MAX_SEQ)) if cursor else None
-    rows = queries.entries(request.auth.workspace.id, limit=limit + 1, before=before, subject=subject)
+    rows = queries.entries(
+        request.auth.workspace.id, limit=limit + 1, before=before, asked=queries.Asked(subject=subject)
+    )
     next_cursor = encode([rows[limit - 1].seq]) if len(rows) > limit else None
     return reply(Page(items=[AuditEntry.from_row(row) for row in rows[:limit]], next_cursor=next_cursor))

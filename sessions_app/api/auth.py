@@ -16,11 +16,13 @@ from sessions_app.models import (
     Agent,
     Approval,
     Budget,
+    Comment,
     Grant,
     Member,
     ReviewQueue,
     Role,
     Rubric,
+    SavedView,
     Schedule,
     Session,
     Stop,
@@ -53,6 +55,8 @@ IN_PATHS: dict[str, type[Model]] = {
     "absence_id": Absence,
     "queue_id": ReviewQueue,
     "rubric_id": Rubric,
+    "comment_id": Comment,
+    "view_id": SavedView,
 }
 
 

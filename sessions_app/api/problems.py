@@ -15,7 +15,7 @@ from django.utils.decorators import sync_and_async_middleware
 from sessions_app.services.upkeep import disk
 
 MEDIA_TYPE = "application/problem+json"
-PATHS = ("/api/", "/dashboard/agents/", "/hooks/")
+PATHS = ("/api/", "/dashboard/agents/", "/hooks/", "/v1/")
 """Below these, every error is a problem, also those of Django and of the router (404, 405, 500)."""
 
 Handler = Callable[[HttpRequest], HttpResponseBase] | Callable[[HttpRequest], Awaitable[HttpResponseBase]]

@@ -9,9 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from sessions_app import models
+from sessions_app.queries.money import paid_calls
 from sessions_app.queries.sessions import provenance, turn_state
 from sessions_app.queries.sessions import session_list as queries
-from sessions_app.services import continuations, sessions
+from sessions_app.queries.sessions.conditions import BadFilter
+from sessions_app.services import agents, continuations, sessions
 from sessions_app.services.turns import messages
 
 from .agents import agent_read
@@ -21,7 +23,7 @@ from .paging import Cursor, Limit, Page, keyset
 from .parsing import reply
 from .problems import Problem, invalid, not_found
 from .schemas.common import NOTHING, NoBody
-from .schemas.sessions import Accepted, Continuation, NewMessage, NewSession, Session, SessionQuery, Turn
+from .schemas.sessions import Accepted, Continuation, NewMessage, NewSession, OpenedSession, Session, SessionQuery, Turn
 
 router = Router(tags=["sessions"])
 seed_router = Router(tags=["sessions of an agent"])
@@ -34,6 +36,23 @@ def list_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Limi
     return _page(request, wanted.filter(), limit, cursor)
 
 
+@router.post("/sessions", auth=own_asker, response={200: Session, 201: Session})
+@once
+def open_session(request: HttpRequest, opened: OpenedSession) -> HttpResponse:
+    """The session of an agent, by its name, that you call `external_id`: 201 when it is new, 200 when it was there.
+
+    An agent that is not known is made, as an external one. What is said of a session that is there changes nothing.
+    """
+    principal = request.auth
+    if principal.agent and agents.slug_of(opened.agent) != principal.agent.slug:
+        raise Problem(403, f'this key is for the agent "{principal.agent}" only; report in its name')
+    session, is_new = sessions.open_known_as(
+        principal.workspace.id, opened.agent, opened.external_id, by=principal.actor, among=principal.sees,
+        **opened.values(),
+    )  # fmt: skip
+    return reply(session_schema(session_read(request, session.id)), 201 if is_new else 200)
+
+
 @router.get("/sessions/{uuid:session_id}", auth=own_reader, response=Session)
 def read_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """One session."""
@@ -43,8 +62,10 @@ def read_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @router.get("/sessions/{uuid:session_id}/turns", auth=own_reader, response=Page[Turn])
 def list_turns(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
     """The turns of a session in order; turn 0 is what came before the first message."""
-    found = models.Turn.objects.filter(session=session_read(request, session_id))
+    session = session_read(request, session_id)
+    found = models.Turn.objects.filter(session=session)
     rows, next_cursor = keyset(found, "index", limit, cursor, int, ascending=True)
+    paid_calls.note_costs_in(session, rows, ())
     return reply(Page(items=[Turn.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
@@ -126,12 +147,14 @@ def session_read(request: HttpRequest, session_id: UUID, agent_id: UUID | None =
 
 def session_schema(session: models.Session) -> Session:
     """Session as the API answers it, with its provenance."""
-    return _session_schemas([session])[0]
+    return session_schemas([session])[0]
 
 
-def _session_schemas(found: Iterable[models.Session]) -> list[Session]:
+def session_schemas(found: Iterable[models.Session]) -> list[Session]:
+    """Sessions as the API answers them, with their provenance."""
     rows = list(found)
     ids = [row.id for row in rows]
+    paid_calls.note_costs_of(rows)
     known, others = provenance.provenance_of(ids), turn_state.queue_and_continuations_of(ids)
     return [Session.from_row(row, known.get(row.id), others[row.id]) for row in rows]
 
@@ -144,6 +167,6 @@ def _page(request: HttpRequest, wanted: queries.SessionFilter, limit: int, curso
     try:
         found = queries.filtered(request.auth.workspace.id, wanted).filter(request.auth.sees)
         page = queries.page(found, wanted.sort, limit, cursor)
-    except queries.BadFilter as bad:
+    except BadFilter as bad:
         raise invalid(f"/{bad.field}", str(bad)) from None
-    return reply(Page(items=_session_schemas(page.items), next_cursor=page.next_cursor))
+    return reply(Page(items=session_schemas(page.items), next_cursor=page.next_cursor))

@@ -35,15 +35,19 @@ _PATCH = re.compile(r"\*\*\* Begin Patch\n.*?(?:\n\*\*\* End Patch|\Z)", re.DOTA
 
 
 @dataclass(slots=True)
-class _Word:
+class Word:
+    """A word without its quotes; one that is not literal holds what the shell puts in."""
+
     text: str = ""
     is_literal: bool = True
 
 
 @dataclass(slots=True)
-class _Command:
-    words: list[_Word] = field(default_factory=list)
-    targets: list[tuple[str, _Word]] = field(default_factory=list)
+class Command:
+    """A simple command."""
+
+    words: list[Word] = field(default_factory=list)
+    targets: list[tuple[str, Word]] = field(default_factory=list)
     """Of redirections, with ``>``, ``>>`` or ``<``."""
 
 
@@ -75,8 +79,8 @@ def writes_of(command: str, base: str = "") -> list[Change]:
 
 def _written(command: str, base: str, depth: int) -> Iterator[tuple[str, str, str]]:
     """Path, how, and the path before for what moves."""
-    for each in _commands(command):
-        words = _bare(each.words)
+    for each in commands_in(command):
+        words = bare(each.words)
         if words and words[0].text == "[[":  # there > compares
             continue
         for how, word in each.targets:
@@ -95,7 +99,7 @@ def _written(command: str, base: str, depth: int) -> Iterator[tuple[str, str, st
             yield join(base, path), how, join(base, was) if was else ""
 
 
-def _by_name(name: str, words: Sequence[_Word]) -> Iterator[tuple[str, str, str]]:
+def _by_name(name: str, words: Sequence[Word]) -> Iterator[tuple[str, str, str]]:
     """What a command writes that is known for it."""
     if name == "git" and words and words[0].text in ("mv", "rm"):
         name, words = f"git {words[0].text}", words[1:]
@@ -123,7 +127,7 @@ def _by_name(name: str, words: Sequence[_Word]) -> Iterator[tuple[str, str, str]
                 yield word.text, name, ""
 
 
-def _behind_script(words: Sequence[_Word]) -> list[_Word]:
+def _behind_script(words: Sequence[Word]) -> list[Word]:
     """Files of ``sed`` and ``perl``: what is no option, and no script (the first one, or what follows ``-e``)."""
     scripts = [index for index, word in enumerate(words) if re.fullmatch(r"-\w*[ef]|--expression|--file", word.text)]
     is_taken = {index + 1 for index in scripts}
@@ -131,7 +135,7 @@ def _behind_script(words: Sequence[_Word]) -> list[_Word]:
     return named if scripts else named[1:]
 
 
-def _bare(words: list[_Word]) -> list[_Word]:
+def bare(words: list[Word]) -> list[Word]:
     """Words of a command without what stands before its name: variables that are set, ``sudo``."""
     start = 0
     while start < len(words) and (words[start].text in _BEFORE or _SET.match(words[start].text)):
@@ -139,14 +143,14 @@ def _bare(words: list[_Word]) -> list[_Word]:
     return words[start:]
 
 
-def _is_file(word: _Word) -> bool:
+def _is_file(word: Word) -> bool:
     return bool(word.text) and word.is_literal and not word.text.startswith(("/dev/", "/proc/", "&"))
 
 
-def _commands(command: str) -> Iterator[_Command]:
+def commands_in(command: str) -> Iterator[Command]:
     """Simple commands of a text, in their order; what a here-document holds is no command."""
-    at, current, redirect = 0, _Command(), ""
-    word: _Word | None = None
+    at, current, redirect = 0, Command(), ""
+    word: Word | None = None
     heredocs: list[str] = []
 
     def close() -> None:
@@ -172,7 +176,7 @@ def _commands(command: str) -> Iterator[_Command]:
         if kind in ("word", "string", "variable", "other"):
             if kind == "other" and text == "&":  # &>
                 continue
-            word = word or _Word()
+            word = word or Word()
             word.text += _unquoted(text) if kind in ("string", "word") else text
             word.is_literal &= kind not in ("variable", "other") and not _is_dynamic(kind, text)
         elif kind == "op" and text in (">", ">>", "<"):
@@ -187,7 +191,7 @@ def _commands(command: str) -> Iterator[_Command]:
             if is_duplicate and text == "&":
                 continue
             yield current
-            current = _Command()
+            current = Command()
             if text == "\n" and heredocs:
                 at = _behind(command, at, heredocs)
                 heredocs = []

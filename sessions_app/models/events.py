@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
+from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 
+from .agents import Agent
 from .fields import Tokens
 from .sessions import Session
 from .workspaces import Workspace
@@ -86,6 +90,8 @@ class ToolCall(models.Model):
     turn = models.IntegerField()
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    tool_cost: Decimal | None = None
+    """US dollars that it cost. Not a column: ``queries.money.paid_calls`` sets it."""
 
     class Meta:
         indexes = [
@@ -136,6 +142,22 @@ class ModelRequest(Tokens):
     def under_reported(self) -> bool:
         """Whether the recorder wrote down a count before the response was complete, and never the last one."""
         return self.quality == PLACEHOLDER
+
+
+class OwnerCheck(models.Model):
+    """A session whose shared responses are to be looked at once more; see ``services.log.shared_responses``.
+
+    A row lives from the commit of an import until the look right after it.
+    """
+
+    session_id = models.UUIDField(primary_key=True)
+    """No foreign key: what is deleted has nothing to look at."""
+    workspace_id = models.UUIDField()
+    since = models.IntegerField()
+    """Responses whose last event is behind this ``seq`` are new."""
+    waits_for = ArrayField(models.TextField())
+    """Virtual transactions that wrote at the same time: what they write is seen when they are over."""
+    due_at = models.DateTimeField()
 
 
 class EventText(models.Model):
@@ -256,6 +278,24 @@ class RunSummary(models.Model):
     """The last event that it tells of."""
     told = models.JSONField()
     """``summary.state.Summary.stored``: at most 16 KB."""
+
+
+class RunFinding(models.Model):
+    """A rule that found something in a session (``summary.findings``): a projection, written with its ``RunSummary``,
+    which has the events."""
+
+    pk = models.CompositePrimaryKey("session_id", "rule")
+    session = models.ForeignKey(Session, models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
+    """The database deletes it with its session."""
+    rule = models.TextField()
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
+    agent = models.ForeignKey(Agent, models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "rule", "session"], name="run_finding_by_rule"),
+            models.Index(fields=["agent", "rule"], name="run_finding_of_agent"),
+        ]
 
 
 class RunSummaryFillIn(models.Model):

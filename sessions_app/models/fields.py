@@ -61,6 +61,8 @@ class Money(models.Model):
     """Of responses that are repeated from another session, and counted there and in no sum here."""
     under_reported = models.IntegerField(default=0)
     """Responses whose output the recorder did not count to the end: tokens and cost are at least what is stated."""
+    tool_cost: Decimal | None = None
+    """US dollars of tool calls. Not a column: ``queries.money.paid_calls`` sets it."""
 
     class Meta:
         abstract = True
@@ -71,6 +73,11 @@ class Money(models.Model):
         if self.cost_recorded is None and self.cost_priced is None:
             return None
         return (self.cost_recorded or Decimal(0)) + (self.cost_priced or Decimal(0))
+
+    @property
+    def whole_cost(self) -> Decimal | None:
+        """``cost_amount`` with what tool calls cost, where that was noted: see ``queries.money.paid_calls``."""
+        return self.cost_amount if self.tool_cost is None else (self.cost_amount or Decimal(0)) + self.tool_cost
 
     @property
     def cost_basis(self) -> str:

@@ -34,6 +34,7 @@ class Session(Tokens, Money):
     class Phase(models.TextChoices):
         ACTIVE = "active"
         COMPLETED = "completed"
+        CANCELLED = "cancelled"
         CRASHED = "crashed"
         TIMED_OUT = "timed_out"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from sessions_app.ids import uuid7
@@ -38,6 +39,8 @@ class Workspace(models.Model):
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField(auto_now_add=True)
+    rules_off = ArrayField(models.TextField(), default=list, db_default=[])
+    """Rules of run findings (``summary.findings``) that are not shown here; they go on looking all the same."""
 
     def __str__(self) -> str:
         return self.name or self.slug

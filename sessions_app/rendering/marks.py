@@ -31,6 +31,7 @@ STATES = {
     "crashed": Mark("crashed", "wrong", "wrong"),
     "timed_out": Mark("timed out", "wrong", "wrong"),
     "completed": Mark("completed", "quiet", "done"),
+    "run_cancelled": Mark("cancelled", "quiet", "close"),
     "idle": Mark("idle", "quiet", "idle"),
     "archived": Mark("archived", "quiet", "archived"),
     "approved": Mark("approved", "done", "done"),

@@ -25,9 +25,10 @@ def tokens(number: int | None, *, partial: bool = False) -> str:
 def money(amount: Decimal | str | None, *, partial: bool = False) -> str:
     """US dollars: to the cent from $1 on, to two significant digits below.
 
-    ``partial`` says that some part has no price: "≥" in front, and rounded down so that it stays true.
+    ``partial`` says that some part has no price: "≥" in front, and rounded down so that it stays true; where the rest
+    costs nothing, nothing is known.
     """
-    if amount is None:
+    if amount is None or (partial and not Decimal(amount)):
         return UNKNOWN
     value = Decimal(amount)
     sign = MINUS if value < 0 else ""

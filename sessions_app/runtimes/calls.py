@@ -123,6 +123,8 @@ def _execute(turn: TurnRun, call: Event, arguments: Any, execute: Execute) -> No
         budgets.check_call(turn.session, price)
     except budgets.Spent as spent:
         turn.append(turn.result(call, str(spent), "denied", by="wallet"))
+        provider = call.tool_server or "builtin"
+        usage.book_call(call, provider=provider, status="denied", latency_ms=None, cost=price)  # nothing is taken
         return
     if stopped := turn.begin_execution(call):
         turn.append(turn.result(call, f"{stopped}. Do not repeat this call.", "denied", by="stop"))

@@ -37,10 +37,8 @@ SIGNS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\
 """Accents, points of Hebrew, and of Arabic the vowels and the stroke that lengthens a word."""
 ARABIC_FORMS = str.maketrans("ىةیک", "يهيك")
 
-_PLAIN = bytes(
-    code + 32 if 65 <= code <= 90 else code if chr(code).isalnum() or code >= 128 else 32 for code in range(256)
-)
-"""ASCII in lower case, with a space for what is no letter or digit; other characters as they are."""
+_SPACED = bytes(code if code >= 128 or chr(code).isalnum() else 32 for code in range(256))
+"""A space for each ASCII character that is no letter or digit; others as they are."""
 _HUMPS = bytes(
     ord("a" if 97 <= code <= 122 else "A" if 65 <= code <= 90 else "0" if 48 <= code <= 57 else " ")
     for code in range(256)
@@ -51,9 +49,12 @@ _PARTS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 def words(text: str) -> set[bytes]:
     """The different words of a text, in UTF-8."""
     raw = _unescaped(text)
-    found = set(raw.translate(_PLAIN).split())
-    found.update(chain.from_iterable(map(_parts, _humps(raw))))
-    if odd := [word for word in found if len(word) > LONGEST or not word.isascii()]:
+    written = set(raw.translate(_SPACED).split())
+    found = set(map(bytes.lower, written))
+    # Of those that are written with capitals, each once: a text says a word some twenty times.
+    found.update(chain.from_iterable(map(_parts, _humps(b" ".join(written.difference(found))))))
+    is_plain = raw.isascii()
+    if odd := [word for word in found if len(word) > LONGEST or not (is_plain or word.isascii())]:
         found.difference_update(odd)
         found.update(chain.from_iterable(map(_indexed, odd)))
     return found
@@ -61,7 +62,7 @@ def words(text: str) -> set[bytes]:
 
 def flat(text: str) -> str:
     """A text in which the words of ``words`` stand in their order, with other signs between them."""
-    plain = _unescaped(text).translate(_PLAIN).decode()
+    plain = _unescaped(text).translate(_SPACED).lower().decode()
     return plain if plain.isascii() else fold(plain)
 
 

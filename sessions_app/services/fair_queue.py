@@ -3,6 +3,9 @@
 A message of the broker only says that something waits in a queue. The worker that it wakes takes the row whose
 workspace was served longest ago, of it the person who was, and of theirs the oldest. What is taken is no longer in
 line: a worker that dies then leaves its own row (import, turn, ...) to the sweep of its kind, as a lost message does.
+
+A turn that runs is not cut short for another. So of the workers for turns one person may have three quarters: who has
+as many at work is passed over until one of them ends or waits (``is_at_most``, ``wake`` of the task queue).
 """
 
 from __future__ import annotations
@@ -11,7 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
+
+from sessions_app.models import QueuedTask
 
 from .audit import Actor
 
@@ -48,11 +54,18 @@ ON CONFLICT (task, row_id)
 TOUCH = "DO UPDATE SET queue = excluded.queue"
 # A sweep changes nothing that a worker looks at. It touches many, and would meet in another order who touches some.
 LEAVE = "DO NOTHING"
+# A turn whose worker has been silent for longer is nobody's: the sweep enqueues it, and it must find its way back.
+AT_WORK = """
+(SELECT count(*) FROM sessions_app_turninflight AS turn JOIN sessions_app_session AS held ON held.id = turn.session_id
+ WHERE turn.requester = {person} AND held.workspace_id = {workspace} AND turn.worker IS NOT NULL
+   AND turn.heartbeat_at > clock_timestamp() - interval '15 seconds')
+"""
+OWN_TURNS = "SELECT pg_advisory_xact_lock(hashtext('turns at work'), hashtext(%s))"
 # Of those who have something in line one index probe each finds the next, however long their lines are. SKIP LOCKED
 # leaves rows to others that take at the same moment; the order of ``fairest`` is kept, because its rows are the outer
 # ones of a nested loop. What is deleted is named by two scalars: a join with a table that was empty when PostgreSQL
 # last looked reads it from end to end. One statement, so that nobody who is frozen here keeps a lock.
-TAKE = """
+TAKE = f"""
 WITH RECURSIVE line AS (
     (SELECT workspace_id, person FROM sessions_app_queuedtask WHERE queue = %(queue)s
      ORDER BY workspace_id, person LIMIT 1)
@@ -69,6 +82,8 @@ WITH RECURSIVE line AS (
     LEFT JOIN served USING (workspace_id)
     LEFT JOIN sessions_app_lasttaken AS own
         ON own.queue = %(queue)s AND own.workspace_id = line.workspace_id AND own.person = line.person
+    WHERE %(most)s = 0 OR line.person = ''
+        OR {AT_WORK.format(person="line.person", workspace="line.workspace_id")} < %(most)s
     ORDER BY served.at NULLS FIRST, own.at NULLS FIRST, line.workspace_id, line.person
 ), chosen AS MATERIALIZED (
     SELECT first.task, first.row_id FROM fairest CROSS JOIN LATERAL (
@@ -108,9 +123,36 @@ def take(queue: str) -> Taken | None:
     Call outside of a transaction: who holds what was taken without a commit keeps its person's line waiting.
     """
     with connection.cursor() as cursor:
-        cursor.execute(TAKE, {"queue": queue})
+        cursor.execute(TAKE, {"queue": queue, "most": most_of_one(queue)})
         row = cursor.fetchone()
     return Taken(*row) if row else None
+
+
+def most_of_one(queue: str) -> int:
+    """How many turns of one person workers of a queue are at, at most; 0: any number."""
+    return int(settings.MOST_TURNS_OF_ONE.get(queue, 0))
+
+
+def is_at_most(queue: str, line: Line) -> bool:
+    """Whether a person has as many turns at work as one may have; it stays so until the end of the transaction.
+
+    Many workers that take at once find each other's turns not begun: who begins one asks here, one after the other.
+    """
+    most = most_of_one(queue)
+    if not most or not line.person:
+        return False
+    values: dict[str, Any] = {"person": line.person, "workspace": line.workspace_id}
+    with connection.cursor() as cursor:
+        cursor.execute(OWN_TURNS, [f"{line.workspace_id}:{line.person}"])
+        cursor.execute("SELECT " + AT_WORK.format(person="%(person)s", workspace="%(workspace)s"), values)
+        (count,) = cursor.fetchone()
+    return bool(count >= most)
+
+
+def is_anything_of(queue: str, line: Line) -> bool:
+    """Whether something of a person waits in a queue."""
+    own = QueuedTask.objects.filter(queue=queue, workspace_id=line.workspace_id, person=line.person)
+    return own.exists()
 
 
 def forget() -> None:

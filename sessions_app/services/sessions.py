@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import Case, F, Value, When
+from django.db import connection, transaction
+from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
 from sessions_app.drafts import EventDraft
 from sessions_app.models import Agent, Session
 from sessions_app.queries.sessions import provenance
 
-from . import actors, audit, notify, task_queue
+from . import actors, agents, audit, notify, task_queue
 from .approvals import endings
 from .fair_queue import Line
 from .log import events, heads, links, search_index
@@ -135,6 +135,30 @@ def archive(session: Session, *, by: audit.Actor) -> None:
     notify.session_changed(session.pk, session.last_seq)
     if Session.objects.filter(pk=session.pk).exclude(runtime_id="").exists():
         task_queue.enqueue(task_queue.CLOSE_SESSION, session.pk, Line(session.workspace_id))
+
+
+@transaction.atomic
+def open_known_as(
+    workspace_id: UUID, agent_name: str, external_id: str, *, by: audit.Actor, among: Q, **fields: Any
+) -> tuple[Session, bool]:
+    """The session that its sender calls so, and whether it was made now; its agent is made, too, where there is none.
+
+    One that was read from a file takes no events and is another session. A stop does not refuse it: what an agent of
+    somebody else's does in spite of a stop has to be seen. ``fields``, as ``create`` takes them, are of a new one.
+    """
+    agent = agents.get_or_create_agent(workspace_id, agent_name)
+    found = known_as(agent, external_id, among & ~Q(origin=Session.Origin.IMPORT))
+    if found:
+        return found, False
+    values = fields | {"external_id": external_id}
+    return create(agent, by=by, origin=Session.Origin.API, for_question=True, **values), True
+
+
+def known_as(agent: Agent, external_id: str, among: Q) -> Session | None:
+    """The session that its sender calls so; the oldest, where an import has the same one. In a transaction."""
+    with connection.cursor() as cursor:  # two first questions or events at once must not make two sessions
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"session:{agent.id}:{external_id}"])
+    return Session.objects.filter(among, agent=agent, external_id=identifier(external_id)).order_by("id").first()
 
 
 def find_by_external_id(workspace_id: UUID, external_id: str, source_format: str) -> list[Session]:

@@ -43,6 +43,13 @@ def enqueue(task: str, row_id: UUID, line: Line | None = None, *, by_sweep: bool
     transaction.on_commit(lambda: current_app.send_task(RUN_NEXT, args=[queue], queue=queue), robust=True)
 
 
+def wake(task: str, line: Line) -> None:
+    """Have a worker look at the line of a person, one of whose turns has ended: they may have been passed over."""
+    queue = queue_of(task, big=line.big)
+    if fair_queue.is_anything_of(queue, line):
+        transaction.on_commit(lambda: current_app.send_task(RUN_NEXT, args=[queue], queue=queue), robust=True)
+
+
 def queue_of(task: str, *, big: bool = False) -> str:
     """The queue that a task waits in."""
     if big:

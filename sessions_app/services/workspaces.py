@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from uuid import UUID
+
 from django.db import transaction
 
 from sessions_app.models import Member, Role, Workspace
+from sessions_app.summary.findings import NAMES
 
 from . import audit
 
@@ -37,3 +41,19 @@ def rename_workspace(workspace: Workspace, name: str, *, by: audit.Actor) -> Non
     before, workspace.name = workspace.name, name
     workspace.save(update_fields=["name"])
     audit.record(workspace.id, by, "workspace.renamed", subject=("workspace", workspace.id), before=before, after=name)
+
+
+@transaction.atomic
+def turn_rules_off(workspace_id: UUID, off: Collection[str], *, by: audit.Actor) -> list[str]:
+    """Show findings of no other rules than these from now on; those that are off. They go on looking: turned on again,
+    a rule tells of the time between as well. The same ones once more change nothing. Raises ``Refused``."""
+    if unknown := sorted(set(off) - set(NAMES)):
+        raise Refused(f'there is no rule "{unknown[0][:40]}"; there are {", ".join(NAMES)}')
+    workspace = Workspace.objects.select_for_update().get(pk=workspace_id)
+    before, after = workspace.rules_off, [name for name in NAMES if name in off]
+    if before != after:
+        workspace.rules_off = after
+        workspace.save(update_fields=["rules_off"])
+        subject = ("workspace", workspace.id)
+        audit.record(workspace.id, by, "workspace.finding_rules", subject=subject, before=before, after=after)
+    return after

@@ -1,15 +1,18 @@
-"""The summary as a person reads it: a line each for what was asked, what was done, how it ended, what went wrong, and
-the last test run. Pieces that are ``quoted`` are words of the transcript; all others were counted by the desk."""
+"""The summary as a person reads it: a line each for what was asked, what was done, how it ended, what went wrong, the
+last test run, and what rules found. Pieces that are ``quoted`` are words of the transcript; all others were counted by
+the desk."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal
 
 from sessions_app.rendering import numbers
 
 from .failures import Failures, Group
+from .findings import Finding
 from .state import Summary
 
 Tone = Literal["", "wrong", "done", "quiet"]
@@ -60,18 +63,24 @@ class Ending:
     """An agent is at work in it, or something in it waits for a person."""
     is_over: bool = True
     """It was read from a file, or has ended: what has no result now will have none."""
+    reported_errors: int = 0
+    """As the file itself says, of a session whose log holds none."""
 
 
-def lines_of(summary: Summary, ending: Ending, changed: tuple[int, int] | None = None) -> list[Line]:
-    """The lines of the card. ``changed``: lines added and removed in all files, where they were counted."""
+def lines_of(
+    summary: Summary, ending: Ending, changed: tuple[int, int] | None = None, off: Collection[str] = ()
+) -> list[Line]:
+    """The lines of the card. ``changed``: lines added and removed in all files, where they were counted; ``off``: rules
+    whose findings are not told."""
     lines = [
         Line("Asked", list(_asked(summary))),
         Line("Did", list(_did(summary, changed))),
         Line("Ended", [_ended(summary, ending)]),
-        Line("Went wrong", list(_wrong(summary.failures))),
+        Line("Went wrong", list(_wrong(summary.failures, ending.reported_errors))),
         Line("Tests", [_tests(summary.tests)]),
     ]
-    return lines
+    found = [finding for finding in summary.findings if finding.rule not in off]
+    return [*lines, Line("Findings", [*chain(*map(pieces_of, found))])] if found else lines
 
 
 def plain(lines: list[Line]) -> str:
@@ -129,9 +138,11 @@ def _ended(summary: Summary, ending: Ending) -> Piece:
     return Piece("without a message of the agent", summary.last or None, tone="quiet")
 
 
-def _wrong(failures: Failures) -> Iterator[Piece]:
+def _wrong(failures: Failures, reported: int) -> Iterator[Piece]:
     groups = failures.in_order()
-    if not groups:
+    if not groups and reported:
+        yield Piece(f"{_some(reported, 'error', 'errors')} reported by the file, none in the transcript", tone="wrong")
+    elif not groups:
         yield Piece("no errors", tone="quiet")
     for group in groups[:SHOWN]:
         yield piece_of(group)
@@ -139,6 +150,17 @@ def _wrong(failures: Failures) -> Iterator[Piece]:
         yield Piece(
             f"{_some(sum(group.count for group in rest), 'more error', 'more errors')} of other kinds", rest[0].last
         )
+
+
+def pieces_of(finding: Finding) -> Iterator[Piece]:
+    """What a rule found: its first events, and how many more there are."""
+    more = finding.count - len(finding.places)
+    for number, place in enumerate(finding.places):
+        label = finding.label if number == 0 else ""
+        words = f"{label}: {place.words}" if label and place.words else label or place.words or "again"
+        is_last = number == len(finding.places) - 1
+        said = f"and {_count(more)} more" if is_last and more else ""
+        yield Piece(f"{words}:" if place.quoted else words, place.seq, place.quoted, "wrong", said)
 
 
 def piece_of(group: Group) -> Piece:

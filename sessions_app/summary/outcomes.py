@@ -15,6 +15,7 @@ _SUMMARIES = tuple(
     for pattern in (
         r"=+ ?(?P<said>[^=]*\b\d+ (?:passed|failed|errors?|skipped|deselected|xfailed)\b[^=]*|no tests ran[^=]*?) ?=+",
         r"(?P<said>(?:\d+ (?:passed|failed|errors?|skipped|x\w+|warnings?|deselected)(?:, )?)+ in [\d.]+ ?s.*)",
+        r"(?P<said>(?:\d+ (?:passed|failed|errors?|skipped)(?:, )?){2,})",
         r"\s*(?P<said>Tests:? +\d.*(?:passed|failed|total|\(\d+\)).*)",
         r"(?P<said>test result: (?:ok|FAILED)\..*)",
         r"(?:\[\w+\] )?(?P<said>Tests run: \d+, Failures: \d+, Errors: \d+.*)",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 from zlib import crc32
@@ -13,9 +13,11 @@ from sessions_app.drafts import EventDraft, ToolDraft
 from . import commands, outcomes
 from .calls import CallKind, command_of, edited, kind_of, subject_of
 from .failures import LINE, TOOL, Failures
+from .findings import RUN, Finding, Findings, Mark, kind_key, marks_of
 from .lines import cut, ends, first_lines, first_sentence, reason
+from .secret_shapes import named_in, scanned, texts_in
 
-VERSION = 1
+VERSION = 2
 PROMPTS = 5
 """Prompts of which the first sentence is kept, and the last one besides."""
 PROMPT, MESSAGE = 200, 400
@@ -28,6 +30,8 @@ ID = 24
 """Characters at the end of a call's id, by which its result is known."""
 PATHS = 8
 """Edited files of one call."""
+PUBLIC = frozenset({"page", "search"})
+"""Kinds of calls in whose results keys are what anybody can read on the web."""
 
 
 @dataclass(slots=True)
@@ -42,6 +46,10 @@ class OpenCall:
     subject: str | None
     files: list[str]
     piped: bool = False
+    marks: list[Mark] = field(default_factory=list)
+    """What is found of it if it comes to pass."""
+    retry: str = ""
+    """What has to succeed if it fails, see ``findings.kind_key``."""
     arguments: Any = None
 
     def named(self) -> str:
@@ -59,14 +67,17 @@ class OpenCall:
             self.named(),
             self.files,
             self.piped,
+            self.marks,
+            self.retry,
         ]
 
 
 class Summary:
     """What happened until now. ``take`` is told of each event in the order of the log."""
 
-    def __init__(self, stored: dict[str, Any] | None = None) -> None:
+    def __init__(self, stored: dict[str, Any] | None = None, cwd: str = "") -> None:
         found = stored or {}
+        self._cwd = cwd
         self.prompts: list[list[Any]] = found.get("prompts", [])
         """``[seq, first sentence]`` of the first ``PROMPTS``."""
         self.last_prompt: list[Any] | None = found.get("last_prompt")
@@ -88,6 +99,7 @@ class Summary:
         self.last: int = found.get("last", 0)
         """The last event in which anything was said or done."""
         self.failures = Failures.read(found.get("failures", []))
+        self._findings = Findings(found.get("findings"))
         self._open: OrderedDict[int, OpenCall] = OrderedDict()
         self._by_id: dict[str, int] = {}
         for row in found.get("open", []):
@@ -120,7 +132,18 @@ class Summary:
         elif kind == "error":
             self._error(seq, event)
 
+    @property
+    def findings(self) -> list[Finding]:
+        """What the rules found until now."""
+        return self._findings.found(self.tests)
+
+    def _look_for_secrets(self, seq: int, where: str, *texts: str) -> None:
+        for text in texts:
+            for name in named_in(scanned(text)):
+                self._findings.add("secret_in_text", seq, f"{name} {where}")
+
     def _prompt(self, seq: int, event: EventDraft) -> None:
+        self._look_for_secrets(seq, "in a prompt", event.text)
         if event.depth:
             return
         self.asked += 1
@@ -132,6 +155,7 @@ class Summary:
 
     def _answer(self, seq: int, event: EventDraft) -> None:
         self._goes_on(seq)
+        self._look_for_secrets(seq, "in a message", event.text)
         if not event.depth and event.text.strip():
             self._message = seq, event.text
 
@@ -139,10 +163,12 @@ class Summary:
         line = reason(event.text, event.data, LINE)
         self.failures.add(seq, "", line or "error", "")
         self.last, self.broken = seq, [seq, line]
+        self._findings.fail(RUN, seq, line or "error")
 
     def _goes_on(self, seq: int) -> None:
         """Something was said or done: earlier errors have not ended the run."""
         self.last, self.broken = seq, None
+        self._findings.succeed(RUN)
         if self.failures.may_recover(""):
             self.failures.succeed("", "")
 
@@ -154,21 +180,26 @@ class Summary:
         counted = self.counts.setdefault(kind, [0, seq])
         counted[0] += 1
         command = command_of(name, tool.arguments) if kind == "command" else ""
+        self._look_for_secrets(seq, "in a call", *texts_in(tool.arguments))
         if tool.status == "error":
             self.failures.add(
                 seq, cut(name, TOOL), reason(event.text, None, LINE), subject_of(name, tool.arguments, kind)
             )
             return
-        files = [_checksum(path) for path in edited(name, tool.arguments, kind, command)[:PATHS]]
+        paths = edited(name, tool.arguments, kind, command)[:PATHS]
+        files = [_checksum(path) for path in paths]
         piped = False
         if command and (runner := commands.runner(command)):
             piped = commands.is_piped(command)
             runs = self.tests["runs"] if self.tests else 0
             self.tests = {"seq": seq, "with": runner, "command": cut(command, 160), "runs": runs + 1,
                           "result": None, "outcome": "no result", "line": ""}  # fmt: skip
+        marks = list(marks_of(name, tool.arguments, command, paths, self._cwd))
+        retry = "" if event.depth else kind_key(short, kind, command, files)
+        call_id = (tool.call_id or "")[-ID:]
         self._remember(
-            OpenCall(seq, (tool.call_id or "")[-ID:], short, kind, event.depth, None, files, piped, tool.arguments)
-        )  # fmt: skip
+            OpenCall(seq, call_id, short, kind, event.depth, None, files, piped, marks, retry, tool.arguments)
+        )
 
     def _remember(self, call: OpenCall) -> None:
         self._open[call.seq] = call
@@ -177,6 +208,7 @@ class Summary:
         while len(self._open) > OPEN:
             _, forgotten = self._open.popitem(last=False)
             self._edited(forgotten)
+            self._findings.come_to_pass(forgotten.seq, forgotten.marks)
             if self._by_id.get(forgotten.call_id) == forgotten.seq:
                 del self._by_id[forgotten.call_id]
 
@@ -184,6 +216,8 @@ class Summary:
         tool = event.tool or ToolDraft()
         found = parent_seq if parent_seq in self._open else self._by_id.get((tool.call_id or "")[-ID:])
         call = self._open.pop(found, None) if found is not None else None
+        if call is None or call.kind not in PUBLIC:
+            self._look_for_secrets(seq, "in a result", event.text or _output(tool.result))
         if call is None:
             return
         if self._by_id.get(call.call_id) == call.seq:
@@ -195,11 +229,15 @@ class Summary:
             self.tests |= {"result": seq, "outcome": outcome, "line": line}
         if tool.status == "error":
             self.last = seq
-            self.failures.add(call.seq, call.tool, reason(event.text, tool.result, LINE), call.named())
+            line = reason(event.text, tool.result, LINE)
+            self.failures.add(call.seq, call.tool, line, call.named())
+            self._findings.failed(call.seq, call.marks, call.retry, event.text, line)
             return
         self._goes_on(seq)
         if tool.status in ("denied", "cancelled"):
             return
+        self._findings.come_to_pass(call.seq, call.marks)
+        self._findings.succeed(call.retry)
         self._edited(call)
         if self.failures.may_recover(call.tool):
             self.failures.succeed(call.tool, call.named())
@@ -223,7 +261,8 @@ class Summary:
             "version": VERSION, "prompts": self.prompts, "last_prompt": self.last_prompt, "asked": self.asked,
             "counts": self.counts, "edits": self.edits, "files": "".join(self.files), "files_beyond": self.files_beyond,
             "said": self.said, "broken": self.broken, "tests": self.tests, "results": self.results, "last": self.last,
-            "failures": self.failures.stored(), "open": [call.stored() for call in self._open.values()],
+            "failures": self.failures.stored(), "findings": self._findings.stored(),
+            "open": [call.stored() for call in self._open.values()],
         }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from sessions_app.extensions import Part
 from sessions_app.models import Approval, Session
 from sessions_app.queries.stops import key_of
 from sessions_app.rendering import marks, numbers, text, titles
+from sessions_app.rendering.stated import stated_totals
 
 register = template.Library()
 register.filter("stops_key", key_of)
@@ -117,14 +118,15 @@ def tokens(number: int | None, partial: Any = False) -> SafeString:
 @register.filter
 def money(costs: Any) -> SafeString:
     """The cost of anything with the columns of ``Money``: ``$0.031``, ``≥`` when a part has no price, else —."""
-    amount, unpriced = costs.cost_amount, costs.unpriced_tokens
+    tools = getattr(costs, "tool_cost", None)
+    amount, unpriced = (costs.cost_amount if tools is None else costs.whole_cost), costs.unpriced_tokens
     under = getattr(costs, "under_reported", 0)
     if amount is None:
         why = "no price is known for its model" if unpriced else "the source states no tokens"
         return _titled(numbers.UNKNOWN, why)
-    return _titled(
-        numbers.money(amount, partial=bool(unpriced or under)), _basis(costs.cost_basis, amount, unpriced, under)
-    )
+    basis = _basis(costs.cost_basis, amount, unpriced, under)
+    more = f"; {numbers.dollars(tools)} of it for tool calls" if tools else ""
+    return _titled(numbers.money(amount, partial=bool(unpriced or under)), f"{basis}{more}")
 
 
 def _basis(basis: str, amount: Decimal, unpriced: int, under: int) -> str:
@@ -229,9 +231,22 @@ def _session_word(session: Session) -> str:
         return "waits"
     if session.phase in (Session.Phase.CRASHED, Session.Phase.TIMED_OUT):
         return session.phase
+    if session.phase == Session.Phase.CANCELLED:
+        return "run_cancelled"
     if session.status == Session.Status.IDLE and session.phase == Session.Phase.COMPLETED:
         return "completed"
     return session.status
+
+
+@register.filter
+def reported(session: Session, total: str) -> int | Decimal | None:
+    """What the file says a total is (turns, errors, tool_calls, tokens, cost); None where it says nothing else."""
+    counted = {
+        "turns": session.turn_count, "errors": session.error_count, "tool_calls": session.tool_call_count,
+        "tokens": session.total_tokens, "cost": session.cost_amount,
+    }  # fmt: skip
+    said = stated_totals(session.metadata).get(total)
+    return None if said == counted[total] or (not said and not counted[total]) else said
 
 
 @register.filter
@@ -252,10 +267,11 @@ def share(fraction: float | None) -> str:
 
 
 @register.inclusion_tag("_sparkline.html")
-def sparkline(days: list[int]) -> dict[str, Any]:
-    """A bar a day, today last, each with its number; the tallest fills the height of 20."""
+def sparkline(days: list[int], scale: int = 0) -> dict[str, Any]:
+    """A bar a day, today last, each with its number; ``scale``, or the tallest, fills the height of 20."""
     most = max(days, default=0)
-    heights = [max(2, round(18 * number / most)) if number else 1 for number in days]
+    full = max(scale, most)
+    heights = [max(2, round(18 * number / full)) if number else 1 for number in days]
     bars = [
         {"x": 7 * index, "y": 20 - height, "height": height, "number": number, "ago": len(days) - 1 - index}
         for index, (height, number) in enumerate(zip(heights, days, strict=True))

@@ -15,8 +15,8 @@ from sessions_app.changes.history import Hunk
 from sessions_app.models import Approval, ModelRequest, Session, Turn
 from sessions_app.queries.approvals import HIGH, standing, urgency_key
 from sessions_app.queries.log.outline import Outline
-from sessions_app.queries.log.timeline import Entry, Nested
-from sessions_app.rendering import code_html, marks, numbers, paths, text, titles, toolbody, usage_words
+from sessions_app.queries.log.timeline import SMALL, Entry, Nested
+from sessions_app.rendering import code_html, marks, media, numbers, paths, text, titles, toolbody, usage_words
 from sessions_app.rendering.arguments import secrets
 from sessions_app.rendering.toolline import ToolLine
 from sessions_app.views.approvals import cards
@@ -45,6 +45,13 @@ def clock(at: datetime | None, otherwise: str = "") -> SafeString | str:
         f"{at:%Y-%m-%d %H:%M:%S.%f}"[:-3],
         f"{at:%H:%M:%S}",
     )
+
+
+@register.filter
+def may_hold_media(entry: Entry) -> bool:
+    """Whether the page should ask for images, sound and files of an event."""
+    by_data = media.may_hold_media(entry.light_data, entry.data_size, SMALL)
+    return by_data or media.may_hold_media(entry.light_result, None, SMALL)
 
 
 @register.filter

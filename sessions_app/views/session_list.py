@@ -9,28 +9,18 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from sessions_app.models import Agent, Role, SavedView, Session
-from sessions_app.queries import members
+from sessions_app.models import Role, SavedView, Session
 from sessions_app.queries.money.totals import Sums
 from sessions_app.queries.reviews import saved_views, seen
-from sessions_app.queries.sessions import said, session_filter
+from sessions_app.queries.sessions import folding, said, session_filter
 from sessions_app.queries.sessions import session_list as queries
+from sessions_app.queries.sessions.conditions import BadFilter, read_typed
 from sessions_app.queries.sessions.run_summaries import note_summaries
 
-from . import access, list_columns
+from . import access, filter_fields, list_columns
 from .pages import page_or_fragment, wants_fragment
 
 ROWS = 50
-QUICK = (
-    ("needs_approval", "true", "Pending approvals"), ("has_errors", "true", "With errors"),
-    ("status", "running", "Running"), ("status", "archived", "Archived"),
-    ("verdict", "none", "Not reviewed"), ("verdict", "fail", "Failed in review"), ("assignee", "me", "Assigned to me"),
-)  # fmt: skip
-NAMED = {
-    "agent": "agent", "status": "status", "origin": "came by", "tag": "tag", "from": "from", "to": "to",
-    "min_cost": "at least $", "model": "model", "tool": "tool", "used_from": "used from", "used_to": "used to",
-    "verdict": "verdict", "assignee": "assigned to",
-}  # fmt: skip
 
 
 @require_safe
@@ -44,7 +34,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     may = Role(request.member.role).covers(Role.REVIEWER)
     context: dict[str, Any] = {"read": read, "shown": names, "may_review": may}
     if not (wants_fragment(request) and request.GET.get("cursor")):
-        context |= {"chips": _chips(read), "columns": list_columns.heads(read, names), **_choices(request)}
+        context |= filter_fields.form(request, read) | {"columns": list_columns.heads(read, names)}
         context |= _tools(request, read, names)
     context |= _found(request, read, names)
     cursor = request.GET.get("cursor")
@@ -53,14 +43,12 @@ def index(request: access.DeskRequest) -> HttpResponse:
 
 
 def _tools(request: access.DeskRequest, read: session_filter.ReadFilter, names: list[str]) -> dict[str, Any]:
-    """Saved views, columns to choose from, and who sessions can be assigned to."""
+    """Saved views, and columns to choose from."""
     here, mine = read.query(), request.member.pk
     views = saved_views.views_of(request.member)
     return {
         "views": [View(one, f"?{one.query}" == here, one.member_id == mine) for one in views],
-        "column_choices": list_columns.choices(names), "query": here,
-        "people": list(members.deciders(request.member.workspace_id)),
-        "verdicts": queries.VERDICTS,
+        "column_choices": list_columns.choices(names),
     }  # fmt: skip
 
 
@@ -78,23 +66,32 @@ def _found(request: access.DeskRequest, read: session_filter.ReadFilter, names: 
     try:
         found = queries.filtered(request.member.workspace_id, read.wanted)
         rows = found.select_related("assignee__user") if "assignee" in names else found
-        page = queries.page(rows, read.wanted.sort, ROWS, request.GET.get("cursor"))
-    except queries.BadFilter as bad:
+        listed = _page(rows, read, request.GET.get("cursor"))
+    except BadFilter as bad:
         read.errors[bad.field] = str(bad)
     if read.errors:
         return {}
-    note_summaries(page.items)
+    page = listed.page
+    note_summaries(page.items, request.member.workspace.rules_off)
     seen_to = seen.seen_by(request.member, [one.pk for one in page.items])
     unseen = {pk: one.last_seq - seen_to[pk] for one in page.items if (pk := one.pk) in seen_to}
-    more = {"page": page, "more": read.query(cursor=page.next_cursor), "unseen": unseen}
+    more = {"page": page, "more": read.query(cursor=page.next_cursor), "unseen": unseen, "listed": listed}
+    more["unfolded"] = read.query(fold="no")
     if wants_fragment(request) and request.GET.get("cursor"):
         return more  # further rows of a table whose totals stand above it already
     if read.wanted.q:
-        more["side_by_side"] = said.has_words_side_by_side(read.wanted.q)
+        more["read_typed"] = typed = read_typed(read.wanted.q)
+        more["side_by_side"] = said.has_words_side_by_side(typed.words)
         more["unsearchable"] = said.unsearchable(request.member.workspace_id)
-    if page.next_cursor is None and "cursor" not in request.GET:
+    if page.next_cursor is None and "cursor" not in request.GET and not listed.folds:
         return more | _told(queries.totals_of(page.items))
     return more | _totals(found, read, everything=request.GET.get("totals") == "all")
+
+
+def _page(rows: QuerySet[Session], read: session_filter.ReadFilter, cursor: str | None) -> folding.FoldedPage:
+    if read.folds:
+        return folding.page(rows, read.wanted.sort, ROWS, cursor)
+    return folding.FoldedPage(queries.page(rows, read.wanted.sort, ROWS, cursor))
 
 
 def _totals(found: QuerySet[Session], read: session_filter.ReadFilter, *, everything: bool) -> dict[str, Any]:
@@ -106,7 +103,7 @@ def _totals(found: QuerySet[Session], read: session_filter.ReadFilter, *, everyt
         return _told(queries.totals(found, None))
     many = {"totals": None, "all_totals": read.query(totals="all")}
     about = queries.estimated(found)
-    if about > 2 * queries.SUMMED:
+    if about > queries.SUMMED:
         is_known = len(read.wanted.active) < 2 and not read.wanted.q
         return many | {"about": round(about, 2 - len(str(about))) if is_known else None}
     row = queries.totals(found, queries.SUMMED)
@@ -115,35 +112,3 @@ def _totals(found: QuerySet[Session], read: session_filter.ReadFilter, *, everyt
 
 def _told(row: dict[str, Any]) -> dict[str, Any]:
     return {"totals": row, "sums": Sums.from_row(row)}
-
-
-def _choices(request: access.DeskRequest) -> dict[str, Any]:
-    agents = Agent.objects.filter(workspace_id=request.member.workspace_id).order_by("name")
-    return {
-        "agents": agents.only("name", "slug")[:500],
-        "statuses": Session.Status.choices,
-        "origins": Session.Origin.choices,
-    }
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A filter that one click puts on or takes off."""
-
-    text: str
-    on: bool
-    url: str
-
-
-def _chips(read: session_filter.ReadFilter) -> list[Chip]:
-    quick = [
-        Chip(text, read.values[name] == value, read.query(**{name: "" if read.values[name] == value else value}))
-        for name, value, text in QUICK
-    ]
-    shown = {(name, value) for name, value, _ in QUICK}
-    others = [
-        Chip(f"{label} {read.values[name]}", True, read.query(**{name: ""}))
-        for name, label in NAMED.items()
-        if read.values[name] and (name, read.values[name]) not in shown
-    ]
-    return quick + others

@@ -69,6 +69,9 @@ function places(words) {
   return [...named].map(([name, one]) => ({ name, kind: one.matches(".nav a") ? "page" : "action", act: () => { dialog.close(); one.click(); } }));
 }
 
+// Titles that are a prompt in JSON have "\n" for a new line.
+const titleOf = ({ title }) => (title || "Session").replace(/(\\[nrt]|\s)+/g, " ").trim();
+
 async function addSessions(words) {
   asking = new AbortController();
   try {
@@ -76,9 +79,10 @@ async function addSessions(words) {
     if (!answer.ok) return; // words that are no search, like one quotation mark: the next key asks again
     const { items } = await answer.json();
     const found = items.map((one) => ({
-      name: one.title || "Session", kind: "session", act: () => location.assign(`/dashboard/sub-agents/${one.agent.id}/chat/${one.id}`),
+      name: titleOf(one), kind: "session", act: () => location.assign(`/dashboard/sub-agents/${one.agent.id}/chat/${one.id}`),
     }));
-    show([...places(words), ...found], chosen);
+    const hits = { name: `Search transcripts for “${words}”`, kind: "page", act: () => location.assign(`/search/?q=${encodeURIComponent(words)}`) };
+    show([...places(words), ...found, hits], chosen);
   } catch (error) {
     if (error.name !== "AbortError") document.dispatchEvent(new CustomEvent("trouble", { detail: "Sessions cannot be looked for: the server cannot be reached." }));
   }

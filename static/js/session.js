@@ -7,6 +7,7 @@ import "./session/rail.js";
 import "./session/live.js";
 import "./session/strip.js";
 import "./session/heat.js";
+import "./session/replay.js";
 import "./send-keys.js";
 import { watchCards } from "./attention.js";
 

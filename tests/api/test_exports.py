@@ -171,3 +171,17 @@ def test_a_bundle_is_a_zip_that_verifies(api, imported):
     report = bundle.verify(archive, [own_keys.own_anchor()], timezone.now())
     assert (report.signature.state, report.findings) == ("valid", [])
     assert b"".join(archive.chunks(bundle.session_in(archive))) == file().getvalue()
+
+
+def test_an_export_says_whether_it_may_be_handed_on_and_checks_when_asked(api, imported):
+    grants = [{"purpose": "agent_session_redistribution", "granted": False}]
+    basis = {"lawful_basis": "contract", "expiration": None, "purpose_grants": grants}
+    Session.objects.filter(pk=imported).update(metadata={"lawful_basis": [basis]})
+
+    assert fetch(api, imported, "jsonl").headers["Countersign-Redistribution"] == "denied"
+    told = ok(api.get(f"sessions/{imported}/export/report?format=jsonl"))
+    assert told["redistribution"] == "denied"
+    assert told["legal_basis"][0]["purposes"] == {"agent_session_redistribution": "denied"}
+    refused(api.get(f"sessions/{imported}/export?format=jsonl&redistribution=check"), 409)
+    maybe = refused(api.get(f"sessions/{imported}/export?format=jsonl&redistribution=maybe"), 422)
+    assert pointers(maybe) == {"/redistribution"}

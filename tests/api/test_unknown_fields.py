@@ -18,7 +18,8 @@ from .things import address
 FREE = {
     ("NewAgent", "policy"), ("NewAgent", "environment"), ("NewAgent", "metadata"), ("NewAgent", "tools"),
     ("AgentChanges", "policy"), ("AgentChanges", "environment"), ("AgentChanges", "metadata"),
-    ("AgentChanges", "tools"), ("NewSession", "metadata"), ("AskedTool", "arguments"), ("Decision", "arguments"),
+    ("AgentChanges", "tools"), ("NewSession", "metadata"), ("OpenedSession", "metadata"),
+    ("AskedTool", "arguments"), ("Decision", "arguments"),
     ("SentTool", "arguments"), ("SentTool", "result"), ("SentEvent", "data"), ("NewVerdict", "scores"),
 }  # fmt: skip
 """Objects whose content is the sender's own. Whoever adds one says so here."""

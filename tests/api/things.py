@@ -12,10 +12,12 @@ from sessions_app.models import (
     Absence,
     Agent,
     Budget,
+    Comment,
     Grant,
     ReviewQueue,
     Role,
     Rubric,
+    SavedView,
     Session,
     TriggerRun,
     WebhookDelivery,
@@ -76,6 +78,8 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
         "message_id": uuid4(),
         "subject_id": uuid4(),
         "queue_id": ReviewQueue.objects.create(workspace_id=workspace_id, name="Queue", seed="s").pk,
+        "comment_id": Comment.objects.create(workspace_id=workspace_id, session=session, by="Sue", text="Why?").pk,
+        "view_id": SavedView.objects.create(workspace_id=workspace_id, name="Failures", is_shared=True).pk,
         "rubric_id": Rubric.objects.create(workspace_id=workspace_id, name="Tone", kind="scale").pk,
     }
 

@@ -11,6 +11,7 @@ from .imports import PACKAGES, edges, modules, names_imported_by
 
 RECORD_ROOMS = (
     "documents",
+    "spans",
     "trust",
     "checkpoints",
     "receipts",

@@ -33,6 +33,6 @@ def test_the_band_leads_to_its_events_and_shows_where_one_reads(open_page, agent
     page.locator("#strip a[data-axis=time]").click()
     page.wait_for_url(re.compile(r"axis=time"))
     expect(page.locator("#strip[data-axis=time].is-grown")).to_be_visible()
-    page.keyboard.press("W")
+    page.keyboard.press("M")
     page.wait_for_url("**/waterfall")
     expect(page.get_by_role("link", name="Turn 1", exact=False).first).to_be_visible()

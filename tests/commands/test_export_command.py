@@ -83,3 +83,11 @@ def test_options_of_the_format_are_options_of_the_command(imported_session, tmp_
 def test_invalid_option_of_the_format_is_refused(imported_session, format, options, said):
     with pytest.raises(CommandError, match=said):
         call_command("export", str(imported_session.id), "--format", format, *options)
+
+
+def test_who_exports_is_told_that_nobody_granted_to_hand_it_on(imported_session, tmp_path, capsys):
+    grants = [{"purpose": "agent_session_redistribution", "granted": False}]
+    imported_session.metadata = {"lawful_basis": [{"lawful_basis": "contract", "purpose_grants": grants}]}
+    imported_session.save()
+    call_command("export", str(imported_session.id), "--format", "html", "--output", str(tmp_path / "page.html"))
+    assert "do not hand it on: its legal basis denies redistribution" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from datetime import timedelta
@@ -149,3 +150,67 @@ def test_what_is_in_no_known_format_is_not_kept_for_others_to_read(db, folder, d
     assert "Unsupported file format" in capsys.readouterr().out
     assert Import.objects.count() == SourceDocument.objects.count() == 0
     assert not document_storage.exists() or not any(path.is_file() for path in document_storage.rglob("*"))
+
+
+# --- what agents keep in a home ---
+
+DROID = ".factory/sessions/-srv-sea/0b1c-sea"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home in which Claude Code and Droid have worked."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = {"model": "glm-4.6", "autonomyMode": "auto-low", "tokenUsage": {"inputTokens": 70, "outputTokens": 9}}
+    begin = {"type": "session_start", "id": "0b1c-sea", "title": "The sea", "version": 2, "cwd": "/srv/sea"}
+    said = {"type": "message", "id": "m", "message": {"role": "user", "content": "How deep is it?"}}
+    files = {
+        ".claude/projects/-srv-a/one.jsonl": "\n".join(json.dumps(line | {"sessionId": "one"}) for line in LINES),
+        f"{DROID}.jsonl": f"{json.dumps(begin)}\n{json.dumps(said)}\n",
+        f"{DROID}.settings.json": json.dumps(settings),
+        "letters.jsonl": "{}",
+    }
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return tmp_path
+
+
+def answer(monkeypatch, line):
+    monkeypatch.setattr("sys.stdin", io.StringIO(line))
+
+
+def test_what_agents_keep_is_shown_and_nothing_is_imported_without_a_yes(db, home, monkeypatch, capsys):
+    answer(monkeypatch, "\n")
+    assert run("--all") == 0
+    told = capsys.readouterr().err
+    assert "claude-code  1 file" in told and "droid        2 files" in told and "nothing was imported" in told
+    assert not Import.objects.exists()
+
+
+def test_a_yes_imports_what_was_shown_and_the_settings_beside_a_session_are_part_of_it(db, home, monkeypatch, capsys):
+    answer(monkeypatch, "y\n")
+    assert run("--from", "droid", "--from", "claude-code") == 0
+    assert set(Session.objects.values_list("external_id", flat=True)) == {"one", "0b1c-sea"}
+    droid = Session.objects.get(external_id="0b1c-sea")
+    assert (droid.input_tokens, droid.output_tokens, droid.title) == (70, 9, "The sea")
+    assert run("--from", "droid", "--yes") == 0
+    assert capsys.readouterr().out.count("imported before") == 2
+
+
+def test_a_home_without_that_agent_is_told(db, home, capsys):
+    assert run("--from", "amp") == 0
+    assert "nothing of amp lies in the usual places" in capsys.readouterr().err
+
+
+def test_files_and_agents_are_not_named_at_once(db, home):
+    for arguments in ((), (home / "letters.jsonl", "--all")):
+        with pytest.raises(CommandError, match="name files or folders, or agents"):
+            run(*arguments)
+
+
+def test_a_link_in_the_place_of_an_agents_files_is_not_followed(db, home, capsys):
+    (home / ".claude/projects/-srv-a/link.jsonl").symlink_to(home / "letters.jsonl")
+    assert run("--from", "claude-code", "--yes") == 0
+    assert Import.objects.count() == 1

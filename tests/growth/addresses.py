@@ -23,6 +23,7 @@ WITH_QUERY: dict[str, tuple[str, ...]] = {
         *SESSION_LIST, *(f"sort=-{name}" for name in session_list.SORTS), "agent=refund-agent&sort=-cost",
     ),
     "import-list": ("status=open", "status=done", "status=failed"),
+    "search": ("q=parcel", "q=is:error", "q=parcel+tool:search", "q=file:a/b"),
     "session-detail": ("turn=3", "event=20", "q=look"),
     "session-rows": ("after=20",),
     "session-outline": ("after=3",),

@@ -7,6 +7,7 @@ is copied, too. Each copy lies eight hours before the one before it: a day has t
 from __future__ import annotations
 
 from django.apps import apps
+from django.contrib.postgres.search import SearchVectorField
 from django.db.models import DateTimeField, Field, ForeignKey, Model, UUIDField
 
 from sessions_app.models import (
@@ -79,6 +80,9 @@ class Template:
         target = field.related_model if isinstance(field, ForeignKey) else model if field.primary_key else None
         if target in self.models and isinstance(target._meta.pk, UUIDField):
             return f"md5({column}::text || n)::uuid"
+        if isinstance(field, SearchVectorField):  # the words of a row name its session
+            of = f't_{model._meta.db_table}."session_id"::text'
+            return f"replace({column}::text, replace({of}, '-', ''), md5({of} || n))::tsvector"
         if isinstance(field, DateTimeField):
             return f"{column} - n * interval '{HOURS} hours'"
         if IN_ORDER.get(model) == field.name:

@@ -10,12 +10,13 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Session
+from sessions_app.models.session_order import NEVER
 from sessions_app.queries.sessions import session_list
 
 BEGAN = datetime(2026, 5, 1, tzinfo=UTC)
 KEYS = {
     "created": lambda row: row.created_at,
-    "started": lambda row: row.started_at or session_list.NEVER,
+    "started": lambda row: row.started_at or NEVER,
     "cost": lambda row: (row.cost_recorded or 0) + (row.cost_priced or 0),
     "tokens": lambda row: row.total_tokens or 0,
     "turns": lambda row: row.turn_count,

@@ -37,6 +37,7 @@ def test_a_lower_bound_is_never_above_the_truth() -> None:
     assert numbers.money("1.2399", partial=True) == "≥ $1.23"
     assert numbers.money("0.999", partial=True) == "≥ $0.99"
     assert numbers.money(None, partial=True) == "—"
+    assert numbers.money("0.0000", partial=True) == "—", "at least nothing says nothing"
     assert numbers.tokens(5, partial=True) == "≥ 5"
 
 

@@ -6,7 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from sessions_app.models import AuditEntry, Budget, CallUsage, LedgerEntry, QueuedMessage, TurnUsage
+from sessions_app.models import AuditEntry, Budget, CallUsage, LedgerEntry, QueuedMessage, Session, TurnUsage
+from sessions_app.queries.money import paid_calls
 from sessions_app.services.money import budgets, ledger
 from tests.fakes.managed_agents_steps import Pause, Say
 
@@ -115,3 +116,26 @@ def test_a_call_with_a_price_is_paid_from_the_data_wallet_and_an_empty_one_refus
     assert list(results) == ["ok", "denied", "ok"]
     assert ledger.balance(wallet) == Decimal("0.15")
     assert LedgerEntry.objects.filter(wallet__kind="ai").exists()
+    rows = CallUsage.objects.filter(session=session).order_by("seq").values_list("tool", "status")
+    assert list(rows) == [("buy", "ok"), ("buy", "denied"), ("look", "ok")]
+
+
+def test_what_tool_calls_cost_is_part_of_the_cost_of_session_turn_and_call_as_in_the_ledger(make_session):
+    tools = [{"type": "mcp", "server": "shop", "url": "https://shop.example", "price": "0.25"}]
+    session = make_session("Buyer", policy={"default": "allow"}, tools=tools)
+    say(session, "/tool shop/buy\n/tool look")
+    work(session)
+    say(session, "Hello")
+    work(session)
+    session.refresh_from_db()
+    turns, calls = list(session.turns.order_by("index")), list(session.tool_calls.order_by("seq"))
+    paid_calls.note_costs_in(session, turns, calls)
+    taken = [-entry.amount for entry in LedgerEntry.objects.filter(wallet__kind="data")]
+
+    assert taken == [Decimal("0.25")] == [session.tool_cost]
+    assert session.whole_cost == session.cost_amount + Decimal("0.25")
+    assert [turn.tool_cost for turn in turns if turn.index] == [Decimal("0.25"), None]
+    assert [call.tool_cost for call in calls] == [Decimal("0.25"), None]
+    again = Session.objects.select_related("agent").get(pk=session.pk)
+    paid_calls.note_costs_of([again])
+    assert again.tool_cost == Decimal("0.25")

@@ -23,8 +23,8 @@ from sessions_app.models import (
     Wallet,
 )
 from sessions_app.models.usage import EVER, NOT_STARTED
-from sessions_app.queries import agents as queries
 from sessions_app.queries import chains
+from sessions_app.queries.agents import agents as queries
 from sessions_app.queries.money import ledger as ledger_queries
 from sessions_app.services import agent_days, agents, audit
 from sessions_app.services.money import ledger, totals

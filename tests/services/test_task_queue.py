@@ -131,6 +131,37 @@ def test_who_starts_many_turns_does_not_hold_those_of_others(scripted_agent):
     assert one.pk in [fair_queue.take("countersign_people").row_id for _ in range(2)]
 
 
+def test_who_has_as_many_turns_at_work_as_one_may_have_is_passed_over(scripted_agent, settings):
+    """Whoever is killed at a turn holds nobody up: it is not at work any more when its worker has been silent."""
+    settings.MOST_TURNS_OF_ONE = {"countersign_people": 2}
+    mine = [messages.start_session(scripted_agent, f"Hello {number}", by=BY, origin="api").pk for number in range(4)]
+    taken = [fair_queue.take("countersign_people").row_id for _ in mine[:3]]  # at once: none has begun yet
+    first, second = (in_flight.claim(pk) for pk in taken[:2])
+    assert in_flight.claim(taken[2]) is None
+    assert in_line()["countersign_people"] == {"run_turn": 2}, "what could not begin waits again"
+    assert fair_queue.take("countersign_people") is None
+    theirs = messages.start_session(scripted_agent, "Hi", by=audit.Actor("member", "b", "Ben"), origin="chat")
+    assert fair_queue.take("countersign_people").row_id == theirs.pk
+    assert in_flight.claim(theirs.pk)
+
+    before = waiting()["countersign_people"]["run_next"]
+    in_flight.finish(first, 0)
+    assert waiting()["countersign_people"]["run_next"] == before + 1, "a worker is told to look"
+    begun = fair_queue.take("countersign_people")
+    assert in_flight.claim(begun.row_id)
+    assert fair_queue.take("countersign_people") is None
+    TurnInFlight.objects.filter(pk=second.pk).update(heartbeat_at=timezone.now() - timedelta(minutes=1))
+    assert fair_queue.take("countersign_people").row_id in mine
+
+
+def test_the_end_of_a_turn_tells_a_worker_to_look_only_where_something_waits(scripted_agent):
+    session = messages.start_session(scripted_agent, "Hello", by=BY, origin="chat")
+    fair_queue.take("countersign_people")
+    before = waiting()
+    in_flight.finish(in_flight.claim(session.pk), 0)
+    assert waiting() == before
+
+
 def test_a_turn_that_lost_its_worker_waits_in_the_line_of_its_person(scripted_agent):
     session = messages.start_session(scripted_agent, "Hello", by=BY, origin="api")
     fair_queue.take("countersign_people")

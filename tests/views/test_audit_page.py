@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sessions_app.models import Session
 from sessions_app.services import audit
 from tests.database_roles import as_owner
 
@@ -55,3 +56,15 @@ def test_a_whole_chain_is_confirmed_and_a_broken_one_names_the_entry(admin, agen
 def test_nonsense_in_the_address_is_no_fault(admin):
     for query in ("before=x", "before=" + "9" * 40, "before=%00", "subject=%00", "before=²"):
         assert admin.get(f"/audit/?{query}").status_code == 200
+
+
+def test_entries_are_found_by_who_what_and_when_and_things_have_names(admin, workspace, session):
+    Session.objects.filter(pk=session.pk).update(title="Order 4711")
+    audit.record(workspace.id, SOMEBODY, "approval.requested", session=str(session.pk), digest="a" * 64, reply=None)
+    audit.record(workspace.id, audit.SYSTEM, "stop.made", subject=("session", session.pk))
+    page = words(admin.get("/audit/?action=approval"))
+    assert "session Order 4711" in page and f"digest {'a' * 20}…" in page
+    assert "reply" not in page.split("Details")[1] and "stop.made" not in page
+    assert "stop.made Order 4711" in words(admin.get("/audit/?who=countersign"))
+    assert "No such entries" in words(admin.get("/audit/?from=2999-01-01"))
+    assert "is no day; write it as 2026-01-31" in words(admin.get("/audit/?to=2026-13-45"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -19,13 +20,15 @@ from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
 from sessions_app.services.upkeep import disk
 from vcon_app.models import Export
-from vcon_app.services.exports import export_jobs, export_options
+from vcon_app.queries import export_log, legal_basis
+from vcon_app.services.exports import export_jobs, export_options, handing_on
 from vcon_app.services.trust import recipients
 from vcon_app.views.downloads import attachment
 
 router = Router(tags=["exports"])
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     export_options.CannotExport: lambda error: invalid(f"/{error.parameter}", str(error)),
+    handing_on.NotGranted: lambda error: Problem(409, str(error)),
     recipients.NoRecipient: lambda error: invalid("/encrypt_for", str(error)),
 }
 MAX_WAIT = 300.0
@@ -40,6 +43,12 @@ def choices() -> list[dict[str, Any]]:
             "encrypt_for",
             {"type": "array", "items": {"type": "string", "format": "uuid"}},
             "ids of trust anchors with RSA keys, repeated; it is signed first",
+        ),
+        _parameter(
+            handing_on.PARAMETER,
+            {"type": "string", "enum": [*handing_on.ANSWERS]},
+            "of a session whose legal basis does not grant redistribution: check refuses it (409), confirmed gives it "
+            "and stands in the audit",
         ),
     ]
     for name, found in export_options.all_options().items():
@@ -59,12 +68,24 @@ class Loss(BaseModel):
     count: int
 
 
+class LegalBasis(BaseModel):
+    """A legal basis that the session's file states, and what it grants."""
+
+    kind: str
+    expires: datetime | None
+    expired: bool
+    purposes: dict[str, str]
+
+
 class Report(BaseModel):
-    """What a format cannot carry of a session."""
+    """What a format cannot carry of a session, and whether it may be handed on."""
 
     format: str
     loss: str
     items: list[Loss]
+    redistribution: str
+    """granted, denied, expired, missing; empty where no legal basis is stated."""
+    legal_basis: list[LegalBasis]
     next_cursor: None = None
 
 
@@ -80,13 +101,17 @@ async def export_session(request: HttpRequest, session_id: UUID, format: str) ->
     """A session as a file. ``Countersign-Loss`` is ``none``, or how many things the format could not carry.
 
     ``Accept`` chooses among the media types that a format has: llmfeed also goes as ``application/llmfeed+json``.
+    ``Countersign-Redistribution`` says whether the legal basis of the session's file grants that it is handed on.
     """
     export = await _written(request, session_id, format)
+    redistribution = await in_thread(handing_on.state_of, export.session)
     file = await in_thread(export_jobs.open_file, export)
     types = export_options.media_types(export.format)
     asked = request.get_preferred_type(types)
     response = attachment(file, export.filename, export.size, asked or types[0])
     response.headers["Countersign-Loss"] = _loss(export.losses)
+    if redistribution:
+        response.headers["Countersign-Redistribution"] = redistribution
     response.headers["Vary"] = "Accept"
     response.headers["Cache-Control"] = "private, no-store"
     return response
@@ -101,8 +126,7 @@ async def export_session(request: HttpRequest, session_id: UUID, format: str) ->
 async def report_export(request: HttpRequest, session_id: UUID, format: str) -> HttpResponse:
     """What the format cannot carry of this session. No file is made, and nobody is noted to have taken one."""
     await release()
-    losses = await in_thread(_report, request, session_id, format)
-    return reply(Report(format=format, loss=_loss(losses), items=[Loss(**row) for row in losses]))
+    return reply(await in_thread(_report, request, session_id, format))
 
 
 async def _written(request: HttpRequest, session_id: UUID, format: str) -> Export:
@@ -116,7 +140,8 @@ async def _written(request: HttpRequest, session_id: UUID, format: str) -> Expor
                 507 if export.waiting_for == disk.FULL else 503, export.waiting_for, headers={"Retry-After": "60"}
             )
         if time.monotonic() > until:
-            raise Problem(503, "the file is still being written; ask again in a minute", headers={"Retry-After": "60"})
+            [state] = await in_thread(export_log.states, export.workspace_id, [export])
+            raise Problem(503, f"{state} Ask again in a minute.", headers={"Retry-After": "60"})
         await asyncio.sleep(POLL_SECONDS)
         export = await in_thread(_again, export.pk)
     if export.status == Export.Status.FAILED:
@@ -126,11 +151,32 @@ async def _written(request: HttpRequest, session_id: UUID, format: str) -> Expor
 
 def _start(request: HttpRequest, session_id: UUID, format: str) -> Export:
     session, options = session_read(request, session_id), _options(request)
-    return _again(export_jobs.start_export(session, format, by=request.auth.actor, options=options).pk)
+    confirmed = handing_on.is_confirmed(session, options.pop(handing_on.PARAMETER, ""))
+    started = export_jobs.start_export(
+        session, format, by=request.auth.actor, options=options, handing_on_confirmed=confirmed
+    )
+    return _again(started.pk)
 
 
-def _report(request: HttpRequest, session_id: UUID, format: str) -> list[dict[str, Any]]:
-    return export_jobs.report(session_read(request, session_id), format, _options(request))
+def _report(request: HttpRequest, session_id: UUID, format: str) -> Report:
+    session, options = session_read(request, session_id), _options(request)
+    options.pop(handing_on.PARAMETER, "")
+    losses, bases = export_jobs.report(session, format, options), handing_on.bases_of(session)
+    return Report(
+        format=format,
+        loss=_loss(losses),
+        items=[Loss(**row) for row in losses],
+        redistribution=legal_basis.redistribution_state(bases),
+        legal_basis=[
+            LegalBasis(
+                kind=one.kind,
+                expires=one.expires,
+                expired=one.is_expired,
+                purposes={grant.purpose: grant.state for grant in one.grants},
+            )
+            for one in bases
+        ],
+    )
 
 
 def _options(request: HttpRequest) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from sessions_app.models import Agent, Workspace
 from sessions_app.queries.waiting import Place
 from vcon_app import models
 from vcon_app.queries import imports as queries
+from vcon_app.queries import job_places
 from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs
 
@@ -156,7 +157,7 @@ def read_import(request: HttpRequest, import_id: UUID) -> HttpResponse:
 
 def _shown(rows: Sequence[models.Import]) -> list[Import]:
     """Imports of one workspace, with their places in line."""
-    places = queries.places(rows[0].workspace_id, rows) if rows else {}
+    places = job_places.places(rows[0].workspace_id, rows) if rows else {}
     return [Import.from_row(row, places.get(row.pk)) for row in rows]
 
 

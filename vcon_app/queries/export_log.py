@@ -8,7 +8,10 @@ from uuid import UUID
 
 from django.db.models import Count, Max, QuerySet
 
+from sessions_app.queries.waiting import Place
 from vcon_app.models import Export
+
+from . import job_places
 
 SHOWN = 20
 
@@ -24,6 +27,20 @@ def exports_of(session_id: UUID) -> QuerySet[Export]:
     """Exports of a session that were written, or are being written, the newest first."""
     found = Export.objects.filter(session_id=session_id).exclude(status=Export.Status.FAILED)
     return found.order_by("-created_at").defer("losses", "identity")
+
+
+def states(workspace_id: UUID, exports: list[Export]) -> list[str]:
+    """What is said of each export beside its size: empty once it is written, else where it waits."""
+    places = job_places.places(workspace_id, exports)
+    return [_state(export, places.get(export.pk)) for export in exports]
+
+
+def _state(export: Export, place: Place | None) -> str:
+    if export.status == Export.Status.RUNNING:
+        return "Is being written."
+    if export.status == Export.Status.QUEUED:
+        return export.waiting_for or job_places.sentence(export.requested_by, place)
+    return ""
 
 
 def summary_of(session_id: UUID) -> Summary:

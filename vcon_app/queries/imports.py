@@ -10,9 +10,10 @@ from uuid import UUID
 from django.db.models import Count, Prefetch, Q, QuerySet
 
 from sessions_app.models import Session
-from sessions_app.queries import waiting
 from sessions_app.queries.waiting import Place
 from vcon_app.models import Import, ImportedSession
+
+from . import job_places
 
 PLACES = 5
 """Places of one rule that are shown before the rest is folded away."""
@@ -111,12 +112,6 @@ def complete(found: QuerySet[Import]) -> QuerySet[Import]:
     return found.select_related("document", "duplicate_of").prefetch_related(Prefetch("session_links", queryset=links))
 
 
-def places(workspace_id: UUID, imports: Iterable[Import]) -> dict[UUID, Place]:
-    """Places in line of those that wait; without a query when none does."""
-    queued = [imported.pk for imported in imports if imported.status == Import.Status.QUEUED]
-    return waiting.places(workspace_id, queued) if queued else {}
-
-
 def is_open(imported: Import) -> bool:
     """Whether something will still happen to it."""
     return imported.status in (Import.Status.QUEUED, Import.Status.RUNNING)
@@ -137,7 +132,7 @@ def sentence(imported: Import, place: Place | None = None) -> str:
     if imported.status == Import.Status.FAILED:
         return (imported.error or "no reason was stored").removeprefix(f"{imported.filename}: ")
     if imported.status == Import.Status.QUEUED:
-        return imported.waiting_for or _waits(imported, place)
+        return imported.waiting_for or job_places.sentence(imported.requested_by, place)
     if imported.status == Import.Status.RUNNING:
         return "Is being read."
     parts = [_number(len(sessions_of(imported)), "session"), _added(imported)]
@@ -152,15 +147,6 @@ def sentence(imported: Import, place: Place | None = None) -> str:
 def sessions_of(imported: Import) -> list[Session]:
     """The sessions it made or added to, each once, in the order of the file."""
     return list(dict.fromkeys(link.session for link in imported.session_links.all()))
-
-
-def _waits(imported: Import, place: Place | None) -> str:
-    """Others take their turns in between, so it is the person's own line that says how far it is."""
-    if place is None or not place.before:
-        return "Waits for a worker."
-    number = f"{place.before:,}" if place.is_exact else f"at least {place.before:,}"
-    whose = f"of {imported.requested_by}" if imported.requested_by else "of the same sender"
-    return f"Waits behind {number} {'other' if place.before == 1 else 'others'} {whose}."
 
 
 def _added(imported: Import) -> str:

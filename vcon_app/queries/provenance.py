@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from uuid import UUID
 
-from django.db.models import Case, F, IntegerField, JSONField, Value, When, Window
+from django.db.models import Case, F, IntegerField, JSONField, QuerySet, Value, When, Window
 from django.db.models.functions import FirstValue
 
 from sessions_app.queries.sessions.provenance import UNSIGNED, Provenance
@@ -28,6 +28,11 @@ def provenance_of(session_ids: Collection[UUID]) -> dict[UUID, Provenance]:
         link.session_id: Provenance(link.imported_id, link.session.source_format, link.worst or UNSIGNED)
         for link in links
     }
+
+
+def sessions_of(import_id: UUID) -> QuerySet[ImportedSession, UUID]:
+    """Ids of the sessions that an import gave, or gave more events."""
+    return ImportedSession.objects.filter(imported_id=import_id).values_list("session_id", flat=True)
 
 
 _RANK = Case(

@@ -5,3 +5,4 @@ from __future__ import annotations
 RUN_IMPORT = "vcon_app.tasks.run_import"
 RUN_EXPORT = "vcon_app.tasks.run_export"
 CHECK_SIGNATURES = "vcon_app.tasks.check_signatures"
+TELL_SPANS = "vcon_app.tasks.tell_spans"

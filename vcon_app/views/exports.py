@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment
-from vcon_app.services.exports import export_jobs, export_options
+from vcon_app.services.exports import export_jobs, export_options, handing_on
 
 
 @require_safe
@@ -29,6 +29,6 @@ def report(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
 
 
 def _options(request: HttpRequest) -> dict[str, object]:
-    """The parameters but for the wrapping: a signature and encryption lose nothing."""
-    left_out = {"format", *export_options.FORMS}
+    """The parameters but for the wrapping and the answer about handing on: they lose nothing."""
+    left_out = {"format", handing_on.PARAMETER, *export_options.FORMS}
     return {name: value for name, value in request.GET.items() if name not in left_out}

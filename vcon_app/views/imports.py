@@ -22,6 +22,7 @@ from sessions_app.views.pages import page_or_fragment, wants_fragment
 from vcon_app import registry
 from vcon_app.models import Import
 from vcon_app.queries import imports as queries
+from vcon_app.queries import job_places
 from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs
 
@@ -66,7 +67,7 @@ def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpR
     workspace_id = request.member.workspace_id
     wanted, problems = _filter(request)
     rows = queries.recent(workspace_id, limit=ROWS + 1, before=before, wanted=wanted)
-    places = queries.places(workspace_id, rows)
+    places = job_places.places(workspace_id, rows)
     batch = wanted.batch or (rows[0].batch_id if rows and not before else None)
     totals = queries.batch_totals(workspace_id, batch) if batch and not before else None
     more = rows[ROWS - 1].id if len(rows) > ROWS else None
@@ -170,7 +171,7 @@ def detail(request: access.DeskRequest, import_id: UUID) -> HttpResponse:
     imported = access.one(queries.complete(Import.objects.all()), request, import_id)
     context = {
         "imported": imported,
-        "shown": _shown(imported, queries.places(imported.workspace_id, [imported])),
+        "shown": _shown(imported, job_places.places(imported.workspace_id, [imported])),
         "groups": queries.grouped(imported.findings),
         "poll": queries.is_open(imported),
     }

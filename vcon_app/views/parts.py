@@ -107,12 +107,13 @@ def source_facts(request: DeskRequest, session: Session) -> Part:
     """Every import of a session with its findings by rule, and who took the session away."""
     links = sources.links_of(session.pk).defer(None)[:LISTED_IMPORTS]
     exports = list(export_log.exports_of(session.pk)[: export_log.SHOWN + 1])
+    shown = exports[: export_log.SHOWN]
     return Part(
         "sources/_facts.html",
         {
             "session": session,
             "imports": [(link, imports.grouped(sources.findings_of(link))) for link in links],
-            "taken": exports[: export_log.SHOWN],
+            "taken": list(zip(shown, export_log.states(session.workspace_id, shown), strict=True)),
             "more": len(exports) > export_log.SHOWN,
         },
     )

@@ -13,7 +13,7 @@ from ninja import Router
 from sessions_app import models
 from sessions_app.queries.reviews import queues as queue_queries
 from sessions_app.queries.reviews import verdicts as queries
-from sessions_app.queries.sessions.session_list import BadFilter
+from sessions_app.queries.sessions.conditions import BadFilter
 from sessions_app.services.reviews import assignments, comments, queues, rubrics, verdicts
 from sessions_app.services.reviews.comments import Range
 
@@ -27,6 +27,7 @@ from ..schemas.reviews import (
     Agreement,
     Assignment,
     Comment,
+    CommentChange,
     NewComment,
     NewQueue,
     NewRubric,
@@ -44,7 +45,7 @@ router = Router(tags=["reviews"])
 PERSON = "a review is a person's: sign in to give it; a key reads reviews, of whatever role it is"
 
 
-def _member(request: HttpRequest) -> models.Member:
+def member_of(request: HttpRequest) -> models.Member:
     """The person who asks. Raises 403 for a key."""
     if request.auth.member_id is None:
         raise Problem(403, PERSON)
@@ -68,7 +69,7 @@ def read_review(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @router.post("/sessions/{uuid:session_id}/verdict", auth=writer, response=Verdict)
 def give_verdict(request: HttpRequest, session_id: UUID, new: NewVerdict) -> HttpResponse:
     """Give one's verdict, in place of the one before. 403 for keys."""
-    session, member = session_read(request, session_id), _member(request)
+    session, member = session_read(request, session_id), member_of(request)
     said = verdicts.Said(new.verdict, new.scores, new.note, new.last_seq)
     return reply(Verdict.from_row(verdicts.give(session.pk, member, said, by=request.auth.actor)))
 
@@ -76,7 +77,7 @@ def give_verdict(request: HttpRequest, session_id: UUID, new: NewVerdict) -> Htt
 @router.delete("/sessions/{uuid:session_id}/verdict", auth=writer, response={204: None})
 def withdraw_verdict(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Take one's verdict back; the history keeps it. 403 for keys."""
-    session, member = session_read(request, session_id), _member(request)
+    session, member = session_read(request, session_id), member_of(request)
     verdicts.withdraw(session.pk, member, by=request.auth.actor)
     return HttpResponse(status=204)
 
@@ -85,7 +86,7 @@ def withdraw_verdict(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @once
 def add_comment(request: HttpRequest, session_id: UUID, new: NewComment) -> HttpResponse:
     """A comment on a session, on events of it, or in answer to another. 403 for keys."""
-    session, member = session_read(request, session_id), _member(request)
+    session, member = session_read(request, session_id), member_of(request)
     parent = models.Comment.objects.filter(session=session, pk=new.parent_id).select_related("parent").first()
     if new.parent_id and parent is None:
         raise invalid("/parent_id", "there is no such comment on this session")
@@ -94,10 +95,38 @@ def add_comment(request: HttpRequest, session_id: UUID, new: NewComment) -> Http
     return reply(Comment.from_row(made), 201)
 
 
+@router.patch("/sessions/{uuid:session_id}/comments/{uuid:comment_id}", auth=writer, response=Comment)
+def change_comment(request: HttpRequest, session_id: UUID, comment_id: UUID, change: CommentChange) -> HttpResponse:
+    """Another text of one's own comment; or `resolved`: close what one is about, or open it again. 403 for keys."""
+    comment, member = _comment(request, session_id, comment_id), member_of(request)
+    if change.text is not None:
+        comments.edit(comment, member, change.text, by=request.auth.actor)
+    if change.resolved is not None:
+        comments.resolve(comment, member, resolved=change.resolved, by=request.auth.actor)
+    return reply(Comment.from_row(models.Comment.objects.get(pk=comment.pk)))
+
+
+@router.delete("/sessions/{uuid:session_id}/comments/{uuid:comment_id}", auth=writer, response={204: None})
+def delete_comment(request: HttpRequest, session_id: UUID, comment_id: UUID) -> HttpResponse:
+    """Take one's own comment back, or as an admin anybody's: its text goes, its place stays. 403 for keys."""
+    comment, member = _comment(request, session_id, comment_id), member_of(request)
+    comments.delete(comment, member, by=request.auth.actor)
+    return HttpResponse(status=204)
+
+
+def _comment(request: HttpRequest, session_id: UUID, comment_id: UUID) -> models.Comment:
+    """A comment on a session that the principal sees; 404 otherwise."""
+    on_it = models.Comment.objects.filter(session=session_read(request, session_id)).select_related("parent")
+    found = on_it.filter(pk=comment_id).first()
+    if found is None:
+        raise not_found("comment")
+    return found
+
+
 @router.post("/sessions/{uuid:session_id}/assign", auth=writer, response=SessionSchema)
 def assign(request: HttpRequest, session_id: UUID, new: Assignment) -> HttpResponse:
     """Give a session to a reviewer, or to nobody. 403 for keys."""
-    session, member = session_read(request, session_id), _member(request)
+    session, member = session_read(request, session_id), member_of(request)
     here = models.Member.objects.filter(workspace=request.auth.workspace).select_related("user")
     assignee = here.filter(pk=new.assignee_id).first()
     if new.assignee_id and assignee is None:
@@ -117,14 +146,14 @@ def list_rubrics(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResp
 @once
 def add_rubric(request: HttpRequest, new: NewRubric) -> HttpResponse:
     """Something that reviewers score from now on. 403 for keys."""
-    made = rubrics.add(_member(request), new.name, new.kind, by=request.auth.actor)
+    made = rubrics.add(member_of(request), new.name, new.kind, by=request.auth.actor)
     return reply(Rubric.from_row(made), 201)
 
 
 @router.delete("/reviews/rubrics/{uuid:rubric_id}", auth=admin, response={204: None})
 def retire_rubric(request: HttpRequest, rubric_id: UUID) -> HttpResponse:
     """Ask for it no more; scores that were given stay. 403 for keys."""
-    member = _member(request)
+    member = member_of(request)
     rubric = models.Rubric.objects.filter(workspace=request.auth.workspace, pk=rubric_id).first()
     if rubric is None:
         raise not_found("rubric")
@@ -143,7 +172,7 @@ def list_queues(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRespo
 @once
 def make_queue(request: HttpRequest, new: NewQueue) -> HttpResponse:
     """A queue of the sessions that pass a filter, or of a share of them. 403 for keys."""
-    made = queues.make(_member(request), new.rules(), by=request.auth.actor)
+    made = queues.make(member_of(request), new.rules(), by=request.auth.actor)
     return reply(Queue.from_row(made), 201)
 
 
@@ -163,7 +192,7 @@ def read_queue(request: HttpRequest, queue_id: UUID) -> HttpResponse:
 @router.post("/reviews/queues/{uuid:queue_id}/next", auth=writer, response={200: SessionSchema, 204: None})
 def take_next(request: HttpRequest, queue_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
     """The next session for the caller, who has it for half an hour; 204 when none is left. 403 for keys."""
-    queue, member = _queue(request, queue_id), _member(request)
+    queue, member = _queue(request, queue_id), member_of(request)
     if queue.closed_at:
         raise Problem(409, "this queue is closed")
     try:
@@ -177,7 +206,7 @@ def take_next(request: HttpRequest, queue_id: UUID, nothing: NoBody = NOTHING) -
 def close_queue(request: HttpRequest, queue_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
     """Give nothing out of it any more; a second time changes nothing. 403 for keys."""
     queue = _queue(request, queue_id)
-    queues.close(queue, _member(request), by=request.auth.actor)
+    queues.close(queue, member_of(request), by=request.auth.actor)
     queue.refresh_from_db()
     return reply(Queue.from_row(queue))
 

@@ -118,6 +118,12 @@ class Cost(BaseModel):
         )
 
     @classmethod
+    def with_tools(cls, spent: models.Session | models.Turn) -> Cost:
+        """Of a session or a turn: its model responses and its tool calls, as far as those were noted."""
+        basis = "priced" if spent.tool_cost is not None and spent.cost_basis == "none" else spent.cost_basis
+        return cls(amount=dollars(spent.whole_cost), basis=basis, unpriced_tokens=spent.unpriced_tokens or 0)
+
+    @classmethod
     def from_model_request(cls, request: models.ModelRequest) -> Cost:
         """Of one model response: what the recorder stated, else the price, else unpriced."""
         if request.cost_recorded is not None:

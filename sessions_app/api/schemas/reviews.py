@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field, StrictBool, StrictInt, StringConstraints
+from pydantic import BaseModel, Field, StrictBool, StrictInt, StringConstraints, model_validator
 
 from sessions_app import models
 from sessions_app.queries.reviews import agreement as agreement_queries
-from sessions_app.services.reviews import comments, queues, rubrics, verdicts
+from sessions_app.services.reviews import comments, queues, rubrics, saved_views, verdicts
 
 from .common import Body
 
@@ -89,6 +89,42 @@ class NewComment(Body):
     first_seq: Seq | None = None
     last_seq: Seq | None = None
     parent_id: UUID | None = None
+
+
+class CommentChange(Body):
+    """What of a comment becomes another: at least one of both."""
+
+    text: Annotated[str, StringConstraints(min_length=1, max_length=comments.MOST_TEXT, pattern=r"\S")] | None = None
+    resolved: bool | None = None
+
+    @model_validator(mode="after")
+    def says_something(self) -> CommentChange:
+        if self.text is None and self.resolved is None:
+            raise ValueError('say what changes: "text", "resolved" or both')
+        return self
+
+
+class SavedView(BaseModel):
+    """A name for a query of the session list."""
+
+    id: UUID
+    name: str
+    query: str
+    shared: bool
+    own: bool = Field(description="whether it is of the member who asks")
+    made_by: str
+    made_at: datetime
+
+    @classmethod
+    def from_row(cls, row: models.SavedView, member_id: UUID | None) -> SavedView:
+        same = {name: getattr(row, name) for name in ("id", "name", "query", "made_by", "made_at")}
+        return cls(**same, shared=row.is_shared, own=member_id is not None and row.member_id == member_id)
+
+
+class NewSavedView(Body):
+    name: Annotated[str, Field(min_length=1, max_length=saved_views.MOST_NAME)]
+    query: Annotated[str, Field(max_length=2 * saved_views.MOST_QUERY)] = ""
+    shared: bool = False
 
 
 class Review(BaseModel):

@@ -1,4 +1,4 @@
-"""Sessions, their turns and the messages to them: what is sent and what is answered."""
+"""Sessions, their turns, the messages to them and what is found in them: what is sent and what is answered."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from uuid import UUID
 from pydantic import BaseModel, Field, StringConstraints
 
 from sessions_app import models
+from sessions_app.queries.log.search import Hit
+from sessions_app.queries.sessions import run_findings
 from sessions_app.queries.sessions import session_list as queries
+from sessions_app.queries.sessions.conditions import VERDICTS
 from sessions_app.queries.sessions.provenance import UNSIGNED, Provenance
+from sessions_app.queries.sessions.search import Result
 from sessions_app.queries.sessions.turn_state import QueueAndContinuations
 
-from .common import AgentName, Body, Cost, Id, Signature, Since, Until, Usage
+from .common import AgentName, Body, Cost, Id, Name, Signature, Since, Until, Usage, dollars
 
 
 class SessionQuery(BaseModel):
@@ -24,14 +28,15 @@ class SessionQuery(BaseModel):
     status: str = Field("", max_length=50)
     origin: str = Field("", max_length=50)
     tag: str = Field("", max_length=500)
-    q: str = Field("", max_length=1000, description='words of the transcript: refund "order 4711" -test')
+    q: str = Field("", max_length=1000, description='words and operators: refund "order 4711" -test tool:search')
     from_: Since = Field(None, alias="from", description="started then or later; a day or a time")
     to: Until = Field(None, description="started before; a day counts to its end")
     min_cost: Decimal | None = Field(None, ge=0, le=10**9, decimal_places=10, description="US dollars")
     has_errors: bool | None = None
     needs_approval: bool | None = None
-    verdict: str = Field("", max_length=50, description=", ".join(queries.VERDICTS))
+    verdict: str = Field("", max_length=50, description=", ".join(VERDICTS))
     assignee: str = Field("", max_length=50, description="id of a member, or none")
+    finding: str = Field("", max_length=50, description="finding of the run: " + ", ".join(run_findings.CHOICES))
     sort: str = Field(
         queries.DEFAULT_SORT, max_length=50, description=", ".join(queries.SORTS) + '; "-" in front reverses'
     )
@@ -50,6 +55,20 @@ class NewSession(Body):
     def values(self) -> dict[str, Any]:
         """What was said, for the columns."""
         return self.model_dump(exclude_none=True, exclude={"message"})
+
+
+class OpenedSession(Body):
+    """A session in the words of who reports it: its agent's name, and the id that it has there."""
+
+    agent: Name
+    external_id: Id
+    title: Annotated[str, Field(max_length=500)] | None = None
+    metadata: dict[str, Any] | None = None
+    user_id: Id | None = None
+
+    def values(self) -> dict[str, Any]:
+        """What was said of a new one, for the columns."""
+        return self.model_dump(exclude_none=True, exclude={"agent", "external_id"})
 
 
 class NewMessage(Body):
@@ -79,7 +98,7 @@ class Session(BaseModel):
     title: str
     status: Literal["idle", "running", "archived"]
     origin: Literal["chat", "slack", "schedule", "webhook", "import", "api", "otlp"]
-    phase: Literal["active", "completed", "crashed", "timed_out"]
+    phase: Literal["active", "completed", "cancelled", "crashed", "timed_out"]
     started_at: datetime | None
     ended_at: datetime | None
     created_at: datetime
@@ -92,6 +111,7 @@ class Session(BaseModel):
     models: list[str]
     usage: Usage
     cost: Cost
+    tool_cost: str | None = Field(description="the part of the cost that tool calls are, from the data wallet")
     copied_tokens: int = Field(description="repeated from an earlier session, and counted there")
     under_reported: int = Field(description="responses whose output the recorder did not count to the end")
     summary: str
@@ -120,7 +140,8 @@ class Session(BaseModel):
             agent=AgentName(id=session.agent_id, name=session.agent.name),
             models=session.model_names,
             usage=Usage.from_row(session),
-            cost=Cost.from_row(session),
+            cost=Cost.with_tools(session),
+            tool_cost=dollars(session.tool_cost),
             user_id=session.user_id or None,
             external_id=session.external_id or None,
             parent_session_id=session.parent_id,
@@ -147,6 +168,7 @@ class Turn(BaseModel):
     event_count: int
     usage: Usage
     cost: Cost
+    tool_cost: str | None = Field(description="the part of the cost that tool calls are, from the data wallet")
     models: list[str]
     tool_calls: int
     errors: int
@@ -169,7 +191,8 @@ class Turn(BaseModel):
             **{name: getattr(turn, name) for name in same},
             duration_ms=(turn.ended_at - turn.started_at) // timedelta(milliseconds=1) if known else None,
             usage=Usage.from_row(turn),
-            cost=Cost.from_row(turn),
+            cost=Cost.with_tools(turn),
+            tool_cost=dollars(turn.tool_cost),
             models=turn.model_names,
         )
 
@@ -194,3 +217,53 @@ class Waiting(BaseModel):
     def from_row(cls, message: models.QueuedMessage) -> Waiting:
         fields = {name: getattr(message, name) for name in ("id", "text", "by", "created_at")}
         return cls(**fields, interrupts=bool(message.data.get("interrupts")))
+
+
+class Piece(BaseModel):
+    text: str
+    is_match: bool
+
+
+class SearchHit(BaseModel):
+    """An event, with the piece of its text around what was found."""
+
+    seq: int
+    kind: str
+    turn: int
+    tool: str | None = Field(description="of a tool call its name")
+    snippet: list[Piece]
+
+    @classmethod
+    def of(cls, hit: Hit) -> SearchHit:
+        return cls(seq=hit.seq, kind=hit.kind, turn=hit.turn, tool=hit.tool_name, snippet=pieces(hit.snippet))
+
+
+class SearchResult(BaseModel):
+    """A session that was found, and where in it."""
+
+    session: Session
+    title: list[Piece] = Field(description="its title, with what was found in it")
+    hits: list[SearchHit] = Field(description="the first ones, in order of seq")
+    more: bool = Field(description="it may be said elsewhere in the session, too")
+    strict: bool = Field(description="the hits are what operators like tool: ask for, and not of the words alone")
+
+    @classmethod
+    def of(cls, result: Result, session: Session) -> SearchResult:
+        hits = result.hits
+        return cls(
+            session=session, title=pieces(result.title), hits=[SearchHit.of(hit) for hit in hits.shown],
+            more=hits.more, strict=hits.strict,
+        )  # fmt: skip
+
+
+class SearchPage(BaseModel):
+    """One page of results."""
+
+    items: list[SearchResult]
+    next_cursor: str | None = Field(description="cursor of the next page; null at the end")
+    unknown: list[str] = Field(description="what looks like an operator, is none, and was looked for as words")
+
+
+def pieces(snippet: list[str]) -> list[Piece]:
+    """Pieces of a text, every second one found; empty ones are left out."""
+    return [Piece(text=text, is_match=bool(place % 2)) for place, text in enumerate(snippet) if text]

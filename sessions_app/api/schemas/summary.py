@@ -7,8 +7,13 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from sessions_app.models import Session
+from sessions_app.queries.sessions.run_findings import RuleState
 from sessions_app.queries.sessions.run_summaries import Happened
+from sessions_app.summary import findings
 from sessions_app.summary.failures import Group
+from sessions_app.summary.findings import NAMES
+
+from .common import Body
 
 
 class Quote(BaseModel):
@@ -66,6 +71,51 @@ class TestRun(BaseModel):
     runs: int = Field(description="test runs of the session")
 
 
+class FindingPlace(BaseModel):
+    """An event that a finding stands on."""
+
+    seq: int
+    words: str = Field(description="the desk's own; may be empty")
+    text: str = Field(description="quoted from the transcript, without what looks like a secret; may be empty")
+
+
+class Finding(BaseModel):
+    """What a rule of the desk found in the run. Not a finding of an import, which is about a file."""
+
+    rule: str = Field(description=", ".join(NAMES))
+    label: str
+    count: int = Field(description="events; places has the first three")
+    places: list[FindingPlace]
+
+    @classmethod
+    def from_found(cls, found: findings.Finding) -> Finding:
+        places = [FindingPlace(seq=place.seq, words=place.words, text=place.quoted) for place in found.places]
+        return cls(rule=found.rule, label=found.label, count=found.count, places=places)
+
+
+class FindingRule(BaseModel):
+    """A rule. Its name is a value of the filter ``finding`` of sessions."""
+
+    name: str
+    label: str
+    about: str
+    on: bool
+    sessions: int = Field(description="in which it found something, counted also while it is off")
+
+    @classmethod
+    def from_state(cls, state: RuleState) -> FindingRule:
+        rule = state.rule
+        return cls(name=rule.name, label=rule.label, about=rule.about, on=state.is_on, sessions=state.sessions)
+
+
+class FindingRules(BaseModel):
+    items: list[FindingRule]
+
+
+class RulesOff(Body):
+    off: list[str] = Field(max_length=100, description="names of rules; of the others all are on")
+
+
 class RunSummary(BaseModel):
     """What happened in a session, counted by rules from its events. ``lines`` is the card of the page as text."""
 
@@ -80,6 +130,7 @@ class RunSummary(BaseModel):
     last_message: Quote | None
     errors: list[ErrorKind]
     tests: TestRun | None
+    findings: list[Finding] = Field(description="of the rules that are on in the workspace")
     open_calls: list[Quote] = Field(description="calls without a result, the latest last; at most 12")
     pending_approvals: int
 
@@ -94,7 +145,7 @@ class RunSummary(BaseModel):
             calls=Calls(**calls), files_edited=summary.edited()[1],
             last_message=Quote(seq=summary.said[0], text=summary.said[1]) if summary.said else None,
             errors=[ErrorKind.from_group(group) for group in summary.failures.in_order()],
-            tests=_tests(happened),
+            tests=_tests(happened), findings=[Finding.from_found(found) for found in happened.findings],
             open_calls=[Quote(seq=call.seq, text=f"{call.tool} {call.named()}".strip()) for call in summary.open],
             pending_approvals=session.pending_approvals,
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from sessions_app.changes.change import Change
@@ -161,6 +162,11 @@ def _apply(history: History, session: Session, made: list[Version], since: int) 
 
 def cwd_of(session: Session) -> str:
     """The working directory that a session's file states first; "" for none."""
-    environment = session.metadata.get("environment")
+    return cwd_in(session.metadata)
+
+
+def cwd_in(metadata: dict[str, Any]) -> str:
+    """The same of a session's metadata."""
+    environment = metadata.get("environment")
     found = environment.get("cwd") if isinstance(environment, dict) else None
     return found if isinstance(found, str) else ""

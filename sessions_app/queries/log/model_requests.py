@@ -62,15 +62,22 @@ class Point:
     context: int
 
 
-def facts(session_id: UUID, requests: Mapping[int, ModelRequest]) -> dict[int, RequestFacts]:
-    """By the seq of each request; in four queries, however many there are."""
+def facts(
+    session_id: UUID, requests: Mapping[int, ModelRequest], *, largest: int | None = None
+) -> dict[int, RequestFacts]:
+    """By the seq of each request; in four queries, however many there are.
+
+    ``largest`` is the largest context of the session where the caller knows it, or does not ask for it (0): to find it
+    takes all requests.
+    """
     if not requests:
         return {}
     first, last = min(requests), max(requests)
     of_session = ModelRequest.objects.filter(session_id=session_id)
     earlier = of_session.filter(seq__lt=first).order_by("-seq").values_list("seq", flat=True).first()
     compactions = _compactions(session_id, earlier or 0, last)
-    largest = of_session.aggregate(largest=Max(CONTEXT))["largest"] or 0
+    if largest is None:
+        largest = of_session.aggregate(largest=Max(CONTEXT))["largest"] or 0
     took = _took(session_id, list(requests))
     found, before = {}, earlier or 0
     for seq in sorted(requests):

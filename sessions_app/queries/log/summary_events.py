@@ -10,7 +10,8 @@ import orjson
 
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.prepared import Statement, fetch
-from sessions_app.summary.lines import HEAD, PROMPT_HEAD, TAIL
+from sessions_app.summary.lines import TAIL
+from sessions_app.summary.secret_shapes import SCANNED
 
 KINDS = ("user_message", "agent_message", "tool_call", "tool_result", "error")
 MOST = 512 * 1024
@@ -19,8 +20,7 @@ AT_ONCE = 1_000
 """Events of one query: of so many that all have the longest arguments, 0.5 GB."""
 READ = Statement(f"""
 SELECT seq, kind, parent_seq, depth,
-    CASE WHEN kind = 'user_message' THEN left(text, {PROMPT_HEAD})
-        WHEN length(text) > {HEAD + TAIL} THEN left(text, {HEAD}) || right(text, {TAIL}) ELSE text END,
+    CASE WHEN length(text) > {SCANNED + TAIL} THEN left(text, {SCANNED}) || right(text, {TAIL}) ELSE text END,
     call_id, tool_name, tool_status,
     CASE WHEN kind = 'tool_call' AND pg_column_size(arguments) <= {MOST} THEN arguments::text END,
     CASE WHEN kind = 'tool_result' AND pg_column_size(result) <= {MOST} THEN result::text

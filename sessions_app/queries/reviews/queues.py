@@ -15,7 +15,8 @@ from sessions_app.models import Member, ReviewQueue, Session, TakenSession, Verd
 from sessions_app.models.session_order import STARTED
 
 from ..sessions import session_filter
-from ..sessions.session_list import BadFilter, filtered
+from ..sessions.conditions import BadFilter
+from ..sessions.session_list import filtered
 from .agreement import Agreement
 from .verdicts import agreement_of
 

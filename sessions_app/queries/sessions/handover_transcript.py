@@ -12,6 +12,7 @@ from django.db.models.functions import Cast, Left
 from sessions_app.models import Approval, Event, Session, Turn
 
 from ..log.timeline import Light
+from .reported_decisions import reported_context, reported_decisions, reported_outputs
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -32,7 +33,8 @@ CONTINUED = "continued"
 """Key of the event that holds what a continued session was given."""
 KINDS = {
     "user_message": "", "agent_message": "", "tool_call": "", "tool_result": "", "error": "error", "note": "note",
-    "handoff": "handed over", "compaction": "summary of what came before", "escalation": "asked a person",
+    "artifact": "made", "handoff": "handed over", "compaction": "summary of what came before",
+    "escalation": "asked a person",
 }  # fmt: skip
 """Kinds of events in a transcript, with their words. Reasoning is its agent's own, bookkeeping says nothing."""
 DECIDED = (
@@ -60,7 +62,8 @@ def transcript_for_itself(session: Session, through: int, characters: int) -> st
 
 
 def _transcript(session: Session, through: int, characters: int, head: str = "") -> str:
-    parts = [head, _state(session), _given_transcript(session), _decisions(session, through)]
+    parts = [head, reported_context(session), _state(session), _given_transcript(session)]
+    parts += [reported_decisions(session, through), reported_outputs(session, through), _decisions(session, through)]
     fixed = "\n\n".join(filter(None, parts))
     room = min(OLDER, characters // 5)
     lines, first = _latest(session, through, characters - len(fixed) - room - 500)
@@ -132,7 +135,12 @@ def _latest(session: Session, through: int, room: int) -> tuple[list[str], int |
     At most ``EVENTS``.
     """
     lines: list[str] = []
+    said: set[str] = set()
     for row in _events_backwards(session, through):
+        if row["kind"] == "artifact" and (not row["message"] or row["message"] in said):
+            continue  # an output of an llmfeed is its agent's answer, too
+        if row["kind"] == "agent_message":
+            said.add(row["message"])
         line = _line_of_event(row)
         if room < len(line) or len(lines) == EVENTS:
             return [f"(turn {row['turn']} begins before this)", *lines[::-1]], row["turn"]

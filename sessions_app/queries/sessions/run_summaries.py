@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from sessions_app.models import FileScan, RunSummary, Session
+from sessions_app.rendering.stated import stated_totals
 from sessions_app.summary.card import SHOWN, Ending, Line, Piece, lines_of, piece_of, plain
+from sessions_app.summary.findings import Finding
 from sessions_app.summary.state import Summary
 
 
@@ -28,36 +31,46 @@ class Happened:
     kinds: list[Kind]
     read_to: int
     summary: Summary
+    findings: list[Finding]
+    """Of the rules that are on."""
 
     @property
     def more_kinds(self) -> bool:
         return len(self.kinds) > SHOWN
 
 
-def happened_in(session: Session, scan: FileScan | None = None) -> Happened | None:
-    """What happened in a session; None where nobody has read it for that yet. ``scan``: what its files came to."""
+def happened_in(session: Session, scan: FileScan | None = None, off: Collection[str] = ()) -> Happened | None:
+    """What happened in a session; None where nobody has read it for that yet. ``scan``: what its files came to;
+    ``off``: rules that are off in its workspace."""
     row = RunSummary.objects.filter(pk=session.pk).first()
-    return None if row is None else _happened(session, row, scan)
+    return None if row is None else _happened(session, row, scan, off)
 
 
-def note_summaries(sessions: Iterable[Session]) -> None:
-    """Give each session its card in words, as ``summary_text``: one query for all of them."""
+def note_summaries(sessions: Iterable[Session], off: Collection[str]) -> None:
+    """Give each session its card in words, as ``summary_text``, and ``finding_labels``: one query for all of them."""
     those = list(sessions)
     rows = RunSummary.objects.in_bulk([session.pk for session in those])
     for session in those:
         row = rows.get(session.pk)
-        session.summary_text = plain(_happened(session, row, None).lines) if row else ""  # type: ignore[attr-defined]
+        happened = _happened(session, row, None, off) if row else None
+        noted: Any = session
+        noted.summary_text = plain(happened.lines) if happened else ""
+        noted.finding_labels = [finding.label for finding in happened.findings] if happened else []
 
 
 def ending_of(session: Session) -> Ending:
     """How a session stands beside what its log says."""
     is_over = session.origin == Session.Origin.IMPORT or session.phase != Session.Phase.ACTIVE
     goes_on = session.status == Session.Status.RUNNING or session.pending_approvals > 0
-    return Ending(goes_on=goes_on, is_over=is_over or session.status == Session.Status.ARCHIVED)
+    is_over = is_over or session.status == Session.Status.ARCHIVED
+    reported = 0 if session.error_count else int(stated_totals(session.metadata).get("errors", 0))
+    return Ending(goes_on=goes_on, is_over=is_over, reported_errors=reported)
 
 
-def _happened(session: Session, row: RunSummary, scan: FileScan | None) -> Happened:
+def _happened(session: Session, row: RunSummary, scan: FileScan | None, off: Collection[str]) -> Happened:
     summary = Summary(row.told)
     changed = (scan.added, scan.removed) if scan and scan.seq >= session.last_seq else None
     kinds = [Kind(piece_of(group), group.first, group.last, group.count) for group in summary.failures.in_order()]
-    return Happened(lines_of(summary, ending_of(session), changed), kinds, row.seq, summary)
+    lines = lines_of(summary, ending_of(session), changed, off)
+    found = [finding for finding in summary.findings if finding.rule not in off]
+    return Happened(lines, kinds, row.seq, summary, found)

@@ -31,10 +31,12 @@ FEW = 500
 FEW_TO_READ = 200
 """The same for words that have to stand side by side, for which the events of each row are read. Where more rows have
 all of them, sessions are listed that say them in one row, so within 64 events: reading all would take seconds."""
-SAMPLE = 200
-COMMON = 20
-"""In so many of the ``SAMPLE`` newest sessions a word is common: a page of 50 is full after some 500 of them. The
+SAMPLE = 64
+COMMON = 12
+"""In so many of the ``SAMPLE`` newest sessions a word is common: a page of 50 is full after some 270 of them. The
 sessions of one that has many rows, but is not common in these, are collected from the index, all of them."""
+WIDER = 200
+"""Sessions that are asked for a word that is neither rare nor common in those: reading all its rows costs more."""
 RECENT = 2
 """In so many of them it is not of long ago alone: the list is walked until a page of those collected is full. Of others
 each is looked up and put in order, which is 8 us a session."""
@@ -108,17 +110,17 @@ def _sessions_of_rare(workspace_id: UUID, term: Term) -> set[UUID] | None:
     return set(found) if len(found) <= most else None
 
 
-def _recent(workspace_id: UUID, term: Term) -> int:
+def _recent(workspace_id: UUID, term: Term, sample: int = SAMPLE) -> int:
     """In how many of the newest sessions one row has the words of a term."""
     with connection.cursor() as cursor:
-        cursor.execute(RECENTLY, [workspace_id, SAMPLE, row_query([term], WORKSPACE, workspace_id)])
+        cursor.execute(RECENTLY, [workspace_id, sample, row_query([term], WORKSPACE, workspace_id)])
         return int(cursor.fetchone()[0])
 
 
 def _of_many(workspace_id: UUID, term: Term) -> _Condition:
     """Whether a session has the words of a term of many rows within one of them."""
-    recent = _recent(workspace_id, term)
-    if recent >= COMMON:
+    recent = _recent(workspace_id, term, WIDER)
+    if recent >= COMMON * WIDER // SAMPLE:
         return _says(workspace_id, term, side_by_side=False)
     return _Condition(WALKED if recent >= RECENT else COLLECTED, (row_query([term], WORKSPACE, workspace_id),))
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
 from django.http import QueryDict
 
-from .session_list import DEFAULT_SORT, NOBODY, BadFilter, SessionFilter
+from sessions_app.search import operators
+
+from .conditions import NOBODY, BadFilter
+from .session_list import DEFAULT_SORT, SessionFilter
 
 NAMES = (
     "agent", "status", "origin", "tag", "q", "from", "to", "min_cost", "has_errors", "needs_approval", "model", "tool",
-    "used_from", "used_to", "verdict", "assignee", "sort",
+    "used_from", "used_to", "verdict", "assignee", "finding", "import", "fold", "sort",
 )  # fmt: skip
-WITHOUT_FIELD = ("model", "tool", "used_from", "used_to", "sort")
+KEYWORDS = {"from": "from_", "import": "import_"}
+"""Fields of ``SessionFilter`` for names that Python keeps for itself."""
+WITHOUT_FIELD = ("model", "tool", "used_from", "used_to", "import", "fold", "sort")
 """Filters that links set and chips take away: the form only keeps them."""
 LABELS = {
     "from": "Started from", "to": "Started to", "min_cost": "Cost at least", "origin": "Came by", "q": "Search",
@@ -52,6 +57,11 @@ class ReadFilter:
         """Values that the form sends along in hidden fields."""
         return [(name, self.values[name]) for name in WITHOUT_FIELD if self.values[name]]
 
+    @property
+    def folds(self) -> bool:
+        """Whether what comes in crowds is folded: where nothing is looked for, unless the address says ``fold=no``."""
+        return not self.wanted.active and not self.values["fold"]
+
     def query(self, **changes: str | None) -> str:
         """The query string of this filter with some values changed; "" or None takes one away."""
         query = QueryDict(mutable=True)
@@ -73,9 +83,12 @@ def read(query: QueryDict, reader: UUID | None = None) -> ReadFilter:
         if not value:
             continue
         try:
-            wanted["from_" if name == "from" else name] = _read(name, value, reader)
+            found = _read(name, value, reader)
         except BadFilter as bad:
             errors[name] = str(bad)
+        else:
+            wanted[KEYWORDS.get(name, name)] = found
+    wanted.pop("fold", None)
     return ReadFilter(SessionFilter(**wanted), values, errors)
 
 
@@ -95,7 +108,18 @@ def _read(name: str, value: str, reader: UUID | None) -> Any:
         if value.lower() not in BOOLEANS:
             raise BadFilter(name, f'"{value}" is neither true nor false')
         return BOOLEANS[value.lower()]
+    if name == "import":
+        return _import(value)
+    if name == "fold" and value != "no":
+        raise BadFilter("fold", f'"{value[:40]}" folds nothing; use no, or leave it out')
     return _assignee(value, reader) if name == "assignee" else value
+
+
+def _import(value: str) -> UUID:
+    try:
+        return UUID(value)
+    except ValueError:
+        raise BadFilter("import", f'"{value[:40]}" is no import; use its id') from None
 
 
 def _assignee(value: str, reader: UUID | None) -> str:
@@ -112,12 +136,9 @@ def _assignee(value: str, reader: UUID | None) -> str:
 def moment(name: str, value: str) -> datetime:
     """A day or a moment, UTC unless it says otherwise; "to" a day means to its end. Raises ``BadFilter``."""
     try:
-        at = datetime.fromisoformat(value)
-        if name.endswith("to") and len(value) <= len("2026-01-31"):
-            at += timedelta(days=1)
-    except (ValueError, OverflowError):
-        raise BadFilter(name, f'"{value}" is no date; write it as 2026-01-31 or 2026-01-31T09:30Z') from None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+        return operators.moment(value, to_end=name.endswith("to"))
+    except ValueError as bad:
+        raise BadFilter(name, str(bad)) from None
 
 
 def _dollars(value: str) -> Decimal:

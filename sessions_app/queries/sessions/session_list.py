@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
@@ -12,27 +12,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from uuid import UUID
 
 import orjson
-from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.lookups import DataContains
 from django.db.models import (
     Count,
     F,
-    Func,
     Q,
     QuerySet,
     Sum,
-    TextField,
     UUIDField,
     Value,
 )
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
-from django.db.models.lookups import GreaterThanOrEqual, LessThan
 
-from sessions_app.models import Agent, Session
-from sessions_app.models.session_order import LASTING, NEVER, STARTED
+from sessions_app.models import Session
+from sessions_app.models.session_order import LASTING
 
-from .said import say
+from . import run_findings
+from .conditions import CONDITIONS, BadFilter, check_choice, of_agent, typed_conditions
 from .used import used
 
 if TYPE_CHECKING:
@@ -42,12 +38,7 @@ MEASURED = ("cost", "tokens", "turns", "errors")
 """Orders by a column of ``SessionMeasures``."""
 SORTS: dict[str, Combinable] = {**LASTING, **{name: F(f"measures__{name}") for name in MEASURED}}
 DEFAULT_SORT = "-started"
-VERDICTS = {"pass": ["pass"], "fail": ["fail"], "unsure": ["unsure"], "mixed": ["mixed"], "none": [""]}
-VERDICTS["any"] = ["pass", "fail", "unsure", "mixed"]
-"""Words of the filter "verdict", and what ``Session.verdict`` is then; ``none``: nobody has said anything."""
-NOBODY = "none"
-"""As an assignee: sessions that are assigned to nobody."""
-SUMMED = 1_000
+SUMMED = 500
 """So many sessions are added up for the totals above a list without being asked."""
 ADDED_UP = (
     "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
@@ -63,14 +54,6 @@ class SortValue(TypedDict):
 
 
 SortedSession: TypeAlias = "WithAnnotations[Session, SortValue]"
-
-
-class BadFilter(ValueError):
-    """A filter has a value that means nothing; ``field`` names it."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +80,10 @@ class SessionFilter:
     verdict: str = ""
     assignee: str = ""
     """Id of a member, or ``NOBODY``."""
+    finding: str = ""
+    """One of ``run_findings.CHOICES``."""
+    import_: UUID | None = None
+    """Read from the file of this import."""
     sort: str = DEFAULT_SORT
 
     @property
@@ -125,66 +112,25 @@ def filtered(workspace_id: UUID, wanted: SessionFilter) -> QuerySet[Session]:
 def _conditions(workspace_id: UUID, wanted: SessionFilter) -> list[Q]:
     """One condition for each filter that leaves something out. Raises ``BadFilter``."""
     active = wanted.active
-    for name, choices in (("status", Session.Status.values), ("origin", Session.Origin.values), ("verdict", VERDICTS)):
-        if name in active and active[name] not in choices:
-            raise BadFilter(name, f'"{active[name]}" is no {name}; use one of {", ".join(choices)}')
+    for name, value in active.items():
+        check_choice(name, value)
     conditions = [condition(active[name]) for name, condition in CONDITIONS.items() if name in active]
     if wanted.agent:
-        conditions.append(_of_agent(workspace_id, wanted.agent))
+        conditions.append(of_agent(workspace_id, wanted.agent))
+    if wanted.finding:
+        conditions.append(_with_finding(workspace_id, wanted.finding))
     if wanted.q:
-        conditions.append(say(workspace_id, wanted.q))
+        conditions += typed_conditions(workspace_id, wanted.q)
     if wanted.used_from or wanted.used_to:
         conditions.append(used(workspace_id, wanted.used_from, wanted.used_to))
     return conditions
 
 
-def _of_agent(workspace_id: UUID, value: str) -> Q:
-    """By id also where the slug is given, which costs a query: PostgreSQL knows of an id how many sessions it has."""
+def _with_finding(workspace_id: UUID, value: str) -> Q:
     try:
-        return Q(agent_id=UUID(value))
-    except ValueError:
-        return Q(agent_id=Agent.objects.filter(workspace_id=workspace_id, slug=value).values_list("pk").first())
-
-
-def _costs_at_least(dollars: Decimal) -> Q:
-    return Q(measures__cost__gte=dollars)
-
-
-def _started_from(since: datetime) -> Q:
-    """In the words of the index: who has not started stands at ``NEVER`` in it."""
-    return Q(GreaterThanOrEqual(STARTED, Value(since))) if since > NEVER else Q(started_at__gte=since)
-
-
-def _started_before(until: datetime) -> Q:
-    return Q(LessThan(STARTED, Value(until)), started_at__isnull=False)
-
-
-class ShortNames(Func):
-    """The names of an array as they stand in its index (migration 0030), which has no room for long ones."""
-
-    function = "countersign_short_names"
-    output_field: Any = ArrayField(TextField())
-
-
-def _names(field: str, name: str) -> Q:
-    return Q(DataContains(ShortNames(F(field)), ShortNames(Value([name]))), **{f"{field}__contains": [name]})
-
-
-CONDITIONS: dict[str, Callable[[Any], Q]] = {
-    "status": lambda status: Q(status=status),
-    "origin": lambda origin: Q(origin=origin),
-    "tag": lambda tag: Q(tags__contains=[tag]),
-    "from_": _started_from,
-    "to": _started_before,
-    "model": lambda model: _names("model_names", model),
-    "tool": lambda tool: _names("tools_invoked", tool),
-    "min_cost": _costs_at_least,
-    "has_errors": lambda some: Q(error_count__gt=0) if some else Q(error_count=0),
-    "verdict": lambda word: Q(verdict__in=VERDICTS[word]),
-    "assignee": lambda who: Q(assignee=None) if who == NOBODY else Q(assignee=who),
-    "needs_approval": lambda some: Q(pending_approvals__gt=0) if some else Q(pending_approvals=0),
-}
-"""What a filter with a value asks of a session, by the filter's field."""
+        return run_findings.with_finding(workspace_id, value)
+    except run_findings.RuleOff as off:
+        raise BadFilter("finding", str(off)) from None
 
 
 def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) -> Page:
@@ -208,10 +154,11 @@ def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) ->
     order = [OrderBy(by, descending=descending) for by in (F("sort_value"), last)]
     rows = list(found.order_by(*order)[: limit + 1])
     more = len(rows) > limit
-    return Page(rows[:limit], _encode(rows[limit - 1]) if more else None)
+    return Page(rows[:limit], cursor_of(rows[limit - 1]) if more else None)
 
 
-def _encode(session: SortedSession) -> str:
+def cursor_of(session: SortedSession) -> str:
+    """The cursor of the page behind a session of ``page``."""
     return base64.urlsafe_b64encode(orjson.dumps([session.sort_value, session.id], default=str)).decode().rstrip("=")
 
 

@@ -136,7 +136,7 @@ def request_in_own_session(
     agent = agents.get_or_create_agent(workspace_id, agent_name)
     session = None
     if external_id:
-        session = _session_known_as(agent, external_id, among or Q())
+        session = sessions.known_as(agent, external_id, among or Q())
     elif question.client_id:
         session = _session_asked_in(agent, question.client_id, among or Q())
     if session is None:
@@ -222,13 +222,6 @@ def _differing(asked: Approval, question: Question) -> list[str]:
     differing = [name for name, first, second in zip(names, before, now, strict=True) if first != second]
     # As canonical JSON: to Python {"n": 1} and {"n": true} are equal.
     return differing if canonical.same(asked.arguments, question.arguments) else [*differing, "tool.arguments"]
-
-
-def _session_known_as(agent: Agent, external_id: str, among: Q) -> Session | None:
-    """The session that the asker calls so; the oldest, where an import has the same one."""
-    with connection.cursor() as cursor:  # two first questions at once must not make two sessions
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"session:{agent.id}:{external_id}"])
-    return Session.objects.filter(among, agent=agent, external_id=identifier(external_id)).order_by("id").first()
 
 
 def _session_asked_in(agent: Agent, client_id: str, among: Q) -> Session | None:

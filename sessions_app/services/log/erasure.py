@@ -31,7 +31,7 @@ from sessions_app.models import (
 from .. import audit, notify
 from ..approvals import endings
 from ..upkeep import retention
-from . import projections
+from . import projections, shared_responses
 
 LOCK_TIMEOUT = "10s"
 """So long a person waits for an import or an agent that writes to what is to go; then they are told."""
@@ -68,6 +68,7 @@ def transaction_of_erasure() -> Iterator[None]:
 
 def lock(session_ids: Collection[UUID]) -> list[Session]:
     """The sessions, locked in the order of their ids. Raises ``CannotErase`` while an agent is at a turn of one."""
+    shared_responses.lock_out(session_ids)
     found = Session.objects.select_for_update(of=("self",)).select_related("agent").defer("source_record")
     sessions = list(found.filter(pk__in=session_ids).order_by("pk"))
     busy = TurnInFlight.objects.filter(session__in=sessions).select_related("session").order_by("session_id").first()

@@ -157,7 +157,7 @@ class _Log:
         self.turn = head.last_turn
         self.new = NewEvents()
         """What was written."""
-        self.summary = run_summaries.Kept(head.session_id, head.last_seq)
+        self.summary = run_summaries.Kept(head)
         self._seqs: OrderedDict[str, int] = OrderedDict()
         self._keys: set[str] = set()
         """Every key of the log, while they are as many as its events: of one that was empty, and is not too long."""

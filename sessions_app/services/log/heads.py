@@ -24,10 +24,13 @@ class Head(NamedTuple):
     cost_recorded: Decimal | None
     cost_priced: Decimal | None
     unpriced_tokens: int
+    cwd: str
+    """The working directory that a session's file states first; "" for none."""
 
 
+CWD = "coalesce(metadata #>> '{environment,cwd}', '')"
 READ = f"""
-SELECT id, {", ".join(Head._fields[1:])} FROM sessions_app_session WHERE id = %s
+SELECT id, {", ".join(Head._fields[1:-1])}, {CWD} FROM sessions_app_session WHERE id = %s
 """
 PLAIN, LOCKED = Statement(READ), Statement(f"{READ} FOR UPDATE")
 

@@ -21,6 +21,7 @@ from sessions_app.models import (
     FileChange,
     FileScan,
     ModelRequest,
+    RunFinding,
     RunSummary,
     SearchBlock,
     Session,
@@ -38,7 +39,7 @@ from .sums import EVERYTHING, TOKENS
 
 PROJECTIONS = (
     ToolCall, ModelRequest, Turn, EventText, SearchBlock, SessionUsage, FileChange, ChangedFile, FileScan, RunSummary,
-    SessionOverview,
+    RunFinding, SessionOverview,
 )  # fmt: skip
 """What is thrown away to be computed again; files and overviews not before somebody asks for them."""
 MANY = 5_000
@@ -164,9 +165,9 @@ ON CONFLICT (session_id, key) DO UPDATE SET
     cost_recorded = greatest(r.cost_recorded, excluded.cost_recorded),
     is_copy = r.is_copy OR excluded.is_copy, cost_within = NULL,
     price_source = '', cost_priced = NULL
-RETURNING r.turn, r.price_source
+RETURNING r.turn, r.price_source, r.identity
 )
-SELECT turn, bool_or(price_source = '') FROM kept GROUP BY turn
+SELECT turn, bool_or(price_source = ''), count(identity) FROM kept GROUP BY turn
 """.replace("{better}", "coalesce(excluded.output_tokens, -1) >= coalesce(r.output_tokens, -1)")
 )
 
@@ -309,11 +310,13 @@ def _count_requests(batch: _Batch, new: NewEvents) -> tuple[set[int], dict[UUID,
         return set(), {}
     written = batch.fetch(REQUESTS, **_rates(batch, new.models))
     batch.analyze("modelrequest")
-    if any(has_no_price for _, has_no_price in written):
+    if any(has_no_price for _, has_no_price, _ in written):
         _price(batch)
-    turns = {turn for turn, _ in written}
+    turns = {turn for turn, _, _ in written}
     if new.statements:
         turns |= {turn for (turn,) in batch.fetch(COVERED)}
+    if not any(shareable for _, _, shareable in written):
+        return turns, {}
     return turns, shared_responses.assign_owners(batch.session_id, batch.since)
 
 

@@ -1,4 +1,5 @@
-"""Run summaries: kept by each append from the events that it writes, and read from the log for older sessions.
+"""Run summaries, and a row for each rule that found something: kept by each append from the events that it writes,
+and read from the log for older sessions.
 
 An append carries on what the one before has stored. Of a session whose row is not at the end of the log (from before
 there were run summaries; written by an older desk during an upgrade) little is caught up with at once, and much is left
@@ -20,6 +21,8 @@ from sessions_app.prepared import Statement, fetch, run
 from sessions_app.queries.log import summary_events
 from sessions_app.summary.state import VERSION, Summary
 
+from .heads import CWD, Head
+
 FILL_IN_SECONDS = 3.0
 """Of one call."""
 AT_ONCE = 4_000
@@ -33,15 +36,31 @@ ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, told = excluded.told
 """)
 
 
+# What a rule no longer finds goes, what it finds now comes: no row is written where nothing changes.
+MARK = Statement("""
+WITH gone AS (
+    DELETE FROM sessions_app_runfinding WHERE session_id = %(session)s AND rule <> ALL(%(rules)s::text[])
+)
+INSERT INTO sessions_app_runfinding (session_id, rule, workspace_id, agent_id)
+SELECT id, rule, workspace_id, agent_id FROM sessions_app_session CROSS JOIN unnest(%(rules)s::text[]) AS rule
+WHERE id = %(session)s ON CONFLICT DO NOTHING
+""")
+WHERE_IT_RAN = Statement(f"SELECT {CWD} FROM sessions_app_session WHERE id = %s")
+END = Statement("SELECT last_seq FROM sessions_app_session WHERE id = %s")
+FORGET = Statement("DELETE FROM sessions_app_runsummary WHERE session_id = %s")
+
+
 class Kept:
     """The run summary of a session while an append holds its log. None is kept where much of the log is missing."""
 
-    def __init__(self, session_id: UUID, last_seq: int) -> None:
-        self._session_id = session_id
-        self._last_seq = last_seq
+    def __init__(self, head: Head) -> None:
+        self._session_id = head.session_id
+        self._last_seq = head.last_seq
+        self._cwd = head.cwd
         self._stored: tuple[int, bytes] | None = None
-        self._summary: Summary | None = Summary() if last_seq == 0 else None
-        self._is_begun = last_seq == 0
+        self._summary: Summary | None = Summary(cwd=head.cwd) if head.last_seq == 0 else None
+        self._marked: frozenset[str] | None = frozenset() if head.last_seq == 0 else None
+        self._is_begun = head.last_seq == 0
 
     def found(self, rows: Sequence[tuple[int, bytes]]) -> None:
         """The row that the append before has stored, if any."""
@@ -60,12 +79,15 @@ class Kept:
     def write(self, last_seq: int) -> None:
         """Store it, up to the end of the log."""
         if self._summary is not None:
-            write(self._session_id, last_seq, self._summary)
+            write(self._session_id, last_seq, self._summary, self._marked)
         elif not self._is_begun:  # nothing came that it would tell of
             run(MOVE_ON, [last_seq, self._session_id, self._last_seq])
 
     def _carried_on(self) -> Summary | None:
-        seq, summary = _read(*self._stored) if self._stored else (0, Summary())
+        seq, summary = (
+            _read(self._stored[0], self._stored[1], self._cwd) if self._stored else (0, Summary(cwd=self._cwd))
+        )
+        self._marked = rules_of(summary) if seq else None
         if self._last_seq - seq > CAUGHT_UP:
             return None
         for number, parent_seq, event in summary_events.read(self._session_id, seq, self._last_seq):
@@ -76,30 +98,41 @@ class Kept:
 MOVE_ON = Statement("UPDATE sessions_app_runsummary SET seq = %s WHERE session_id = %s AND seq = %s")
 
 
-def read(session_id: UUID) -> tuple[int, Summary]:
+def read(session_id: UUID, cwd: str) -> tuple[int, Summary]:
     """How far a session was read, and what was kept; 0 and nothing where no row is there, or one of older rules."""
     found = fetch(STORED, [session_id])
-    return _read(*found[0]) if found else (0, Summary())
+    return _read(found[0][0], found[0][1], cwd) if found else (0, Summary(cwd=cwd))
 
 
-def _read(seq: int, told: str | bytes) -> tuple[int, Summary]:
+def _read(seq: int, told: str | bytes, cwd: str) -> tuple[int, Summary]:
     stored = orjson.loads(told)
-    return (seq, Summary(stored)) if stored["version"] == VERSION else (0, Summary())
+    return (seq, Summary(stored, cwd)) if stored["version"] == VERSION else (0, Summary(cwd=cwd))
 
 
-def write(session_id: UUID, seq: int, summary: Summary) -> None:
-    """Store what is known after event ``seq``. The session is locked."""
+def rules_of(summary: Summary) -> frozenset[str]:
+    """Names of the rules that found something."""
+    return frozenset(finding.rule for finding in summary.findings)
+
+
+def write(session_id: UUID, seq: int, summary: Summary, marked: frozenset[str] | None) -> None:
+    """Store what is known after event ``seq``. The session is locked. ``marked``: the rules of which it has a row of
+    findings; None: nobody knows."""
     run(WRITE, [session_id, seq, orjson.dumps(summary.stored()).decode()])
+    found = rules_of(summary)
+    if found != marked:
+        run(MARK, {"session": session_id, "rules": sorted(found)})
 
 
 def read_on(session_id: UUID, last_seq: int, most: int = AT_ONCE) -> bool:
     """Read the next piece of a session, which is locked. Returns whether all of it is read now."""
-    seq, summary = read(session_id)
+    ((cwd,),) = fetch(WHERE_IT_RAN, [session_id])
+    seq, summary = read(session_id, cwd)
+    marked = rules_of(summary) if seq else None
     until = min(last_seq, seq + most)
     for number, parent_seq, event in summary_events.read(session_id, seq, until):
         summary.take(number, parent_seq, event)
     if until > seq or last_seq == 0:
-        write(session_id, until, summary)
+        write(session_id, until, summary, marked)
     return until >= last_seq
 
 
@@ -107,6 +140,13 @@ def rebuild(session_id: UUID, last_seq: int) -> None:
     """Read a whole log. The session is locked, and what was kept of it is deleted."""
     while not read_on(session_id, last_seq):
         pass
+
+
+def read_anew(session_id: UUID) -> None:
+    """Read a whole log once more: what the rules go by beside events has changed. The session is locked."""
+    run(FORGET, [session_id])
+    ((last_seq,),) = fetch(END, [session_id])
+    rebuild(session_id, last_seq)
 
 
 def fill_in() -> int:

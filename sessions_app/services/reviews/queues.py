@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from sessions_app.models import Member, ReviewQueue, Role
 from sessions_app.queries.reviews import queues as queries
-from sessions_app.queries.sessions.session_list import BadFilter
+from sessions_app.queries.sessions.conditions import BadFilter
 
 from .. import audit
 from ..log.sanitise import text

@@ -27,7 +27,7 @@ from ..fair_queue import Line
 from ..log import events, links
 from ..money import budgets, usage
 from ..stops import doors
-from .resume import WAITING, enqueue, line_of, task_of
+from .resume import WAITING, enqueue, line_of, task_of, wake
 
 LEASE = timedelta(seconds=15)
 """A worker writes a heartbeat every second; silent for so long it is taken for dead."""
@@ -47,19 +47,30 @@ class LeaseLost(Exception):
 
 
 def claim(session_id: UUID) -> TurnInFlight | None:
-    """The turn of a session, owned by the caller from now on; None when there is none, or a worker is at it."""
-    now = timezone.now()
-    free = Q(worker=None) | Q(heartbeat_at__lt=now - LEASE)
+    """The turn of a session, owned by the caller from now on; None when there is none, or a worker is at it.
+
+    None, too, where its sender has as many at work as one may have: then it waits in line again.
+    """
+    free = Q(worker=None) | Q(heartbeat_at__lt=timezone.now() - LEASE)
+    found = TurnInFlight.objects.filter(free, session_id=session_id)
+    waiting = found.select_related("session").only(*WAITING).first()
     token = uuid4()
-    claimed = TurnInFlight.objects.filter(free, session_id=session_id)
-    # Compare-and-set in one UPDATE: of two workers at once only one changes the row.
-    if not claimed.update(worker=token, heartbeat_at=now, attempt=F("attempt") + 1):
+    if waiting is None or not _claim(waiting, found, token):
         return None
     rows = TurnInFlight.objects.select_related("session__agent").defer("session__source_record")
     flight = rows.filter(session_id=session_id, worker=token).first()
     if flight and not flight.interrupted_at:
         _interrupt_where_stopped(flight)
     return flight
+
+
+@transaction.atomic
+def _claim(waiting: TurnInFlight, found: QuerySet[TurnInFlight], token: UUID) -> bool:
+    if fair_queue.is_at_most(task_queue.queue_of(task_of(waiting)), line_of(waiting)):
+        enqueue(waiting)
+        return False
+    # Compare-and-set in one UPDATE: of two workers at once only one changes the row.
+    return bool(found.update(worker=token, heartbeat_at=timezone.now(), attempt=F("attempt") + 1))
 
 
 def _interrupt_where_stopped(flight: TurnInFlight) -> None:
@@ -103,6 +114,8 @@ def park(flight: TurnInFlight, busy_ms: int) -> None:
     )  # fmt: skip
     if parked and goes_on:
         enqueue(flight)
+    elif parked:
+        wake(flight)
 
 
 @transaction.atomic
@@ -133,6 +146,7 @@ def finish(flight: TurnInFlight, busy_ms: int, last: list[EventDraft] | None = N
     if last:
         events.append(session.pk, last, origin=links.RUNTIME)
     row.delete()
+    wake(flight)
     usage.book_turn(session.pk, row.turn, row.busy_ms + busy_ms)
     budgets.record_reached(session)
     session.refresh_from_db(fields=["last_seq", "last_turn", "status"])

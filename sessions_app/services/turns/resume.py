@@ -31,6 +31,11 @@ def enqueue(flight: TurnInFlight) -> None:
     task_queue.enqueue(task_of(flight), flight.session_id, line_of(flight))
 
 
+def wake(flight: TurnInFlight) -> None:
+    """Let another turn of the same sender begin, if one waits: this one ends, or waits for a person."""
+    task_queue.wake(task_of(flight), line_of(flight))
+
+
 def task_of(flight: TurnInFlight) -> str:
     """Name of the task that runs a turn: those that webhooks began have workers of their own."""
     return task_queue.RUN_TRIGGERED_TURN if flight.triggered else task_queue.RUN_TURN

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, Budget
-from sessions_app.queries import agents as queries
+from sessions_app.queries.agents import agent_health, agent_list
+from sessions_app.queries.agents import agents as queries
 from sessions_app.queries.money import budgets
 from sessions_app.queries.sessions import session_list as session_queries
+from sessions_app.queries.sessions.run_summaries import note_summaries
 
 from .. import access
+from ..list_columns import Column
 
-AGENTS = 100
 SESSIONS = 25
+COLUMNS = (
+    ("Agent", "", "name"), ("Last seen", "", "seen"), ("Sessions a day, 14 days", "", ""),
+    ("Sessions", "right", "sessions"), ("With errors", "right", "errors"), ("Findings", "", "findings"),
+    ("Tokens", "right", "tokens"), ("Cost", "right", "cost"), ("Pending", "", "pending"),
+)  # fmt: skip
+"""Heads of the list: words, class, and the order that each leads to."""
 RUNTIMES = {
     "external": "external: known here from its files and events",
     "managed": "as a managed agent at its provider",
@@ -29,9 +36,29 @@ POLICY_WORDS = {"allow": "allows", "ask": "asks", "deny": "denies"}
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
     """What each agent did, what it cost, and what of it waits."""
-    workspace_id = request.member.workspace_id
-    page = Paginator(queries.by_last_seen(workspace_id), AGENTS).get_page(request.GET.get("page"))
-    return render(request, "agents/index.html", {"page": page, "rows": queries.rows(workspace_id, page.object_list)})
+    asked = agent_list.read(request.GET)
+    if asked.problem:
+        return render(request, "agents/index.html", {"asked": asked, "columns": _columns(asked)}, status=400)
+    off = request.member.workspace.rules_off
+    listed = agent_list.page_of(request.member.workspace_id, asked, request.GET.get("page"), off)
+    context = {"asked": asked, "listed": listed, "page": listed.page, "rows": listed.rows, "columns": _columns(asked)}
+    context |= {"earlier": "", "next": ""}
+    if listed.page.has_previous():
+        context["earlier"] = asked.query(page=f"{listed.page.previous_page_number()}")
+    if listed.page.has_next():
+        context["next"] = asked.query(page=f"{listed.page.next_page_number()}")
+    return render(request, "agents/index.html", context)
+
+
+def _columns(asked: agent_list.AskedAgents) -> list[Column]:
+    """Heads of the table; those of numbers sort by the largest first."""
+    heads = []
+    for text, css, key in COLUMNS:
+        direction = ("descending" if asked.is_descending else "ascending") if key and asked.key == key else ""
+        first = key if key == "name" else f"-{key}"
+        other = key if asked.is_descending else f"-{key}"
+        heads.append(Column(text, css, asked.query(sort=other if direction else first) if key else "", direction))
+    return heads
 
 
 @require_safe
@@ -39,11 +66,14 @@ def index(request: access.DeskRequest) -> HttpResponse:
 def detail(request: access.DeskRequest, slug: str) -> HttpResponse:
     """One agent: its definition and its sessions."""
     agent = access.agent_read(request, slug)
-    row = queries.rows(agent.workspace_id, queries.by_last_seen(agent.workspace_id).filter(pk=agent.pk))[0]
+    off = request.member.workspace.rules_off
+    row = queries.rows(agent.workspace_id, queries.by_last_seen(agent.workspace_id).filter(pk=agent.pk), off)[0]
     wanted = session_queries.SessionFilter(agent=agent.slug)
     found = session_queries.filtered(agent.workspace_id, wanted)
     page = session_queries.page(found, wanted.sort, SESSIONS, cursor=None)
+    note_summaries(page.items, off)
     context = {"row": row, "agent": row.agent, "sessions": page.items, "runtime": RUNTIMES[agent.runtime]}
+    context |= {"health": agent_health.health_of(agent), "health_days": agent_health.DAYS}
     context |= {"budget": _daily(agent), "policy_line": _policy_line(agent)}
     return render(request, "agents/detail.html", context)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from sessions_app.queries.money import agent_days
+from sessions_app.queries.money import agent_days, outcomes
 from sessions_app.queries.money.usage import Period, Used
 from sessions_app.rendering import numbers, text
 from sessions_app.services.money import savings
@@ -40,6 +40,8 @@ class Drawn:
     note: str = ""
     narrowed: Mapping[str, str] = field(default_factory=dict)
     """What the sessions behind a point have besides their day."""
+    is_stacked: bool = False
+    """Whether all series are of those sessions, not the first alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,8 @@ def _said(unit: str, amount: Decimal | int | None) -> str:
 
 def _height(drawn: Drawn, point: dict[str, Any]) -> float:
     """What makes a day the highest: the sum of its amounts, or the first where its sessions are narrowed to that."""
-    return float(point["amounts"][0] if drawn.narrowed else sum(point["amounts"]))
+    is_first = drawn.narrowed and not drawn.is_stacked
+    return float(point["amounts"][0] if is_first else sum(point["amounts"]))
 
 
 def _total(drawn: Drawn, point: dict[str, Any]) -> str:
@@ -223,10 +226,54 @@ def _errors(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any]
     if asked.values["origin"] or asked.values["tag"]:
         note = "Sessions with errors are counted by agent and day only: take the filters of origin and tag away."
         return Drawn(labels, "count", {}, colours=("wrong", "elsewhere"), note=note, narrowed=narrowed)
+    if asked.by == "model":
+        return _errors_by_model(asked, period, shown)
     began = agent_days.began(period.workspace_id, shown[0], shown[-1], asked.values["agent"])
     found: dict[str, Amounts] = {f"{each.day}": [each.failing, each.sessions - each.failing] for each in began}
     note = "Sessions by the day on which they began; each leads to those with errors."
     return Drawn(labels, "count", found, colours=("wrong", "elsewhere"), note=note, narrowed=narrowed)
+
+
+def _errors_by_model(asked: Asked, period: Period, shown: list[date]) -> Drawn:
+    failing = outcomes.failing_by_model(period.workspace_id, shown[0], shown[-1], asked.values["agent"])
+    models = sorted(failing, key=lambda model: (-sum(failing[model].values()), model))
+    found: dict[str, Amounts] = {}
+    for day in sorted({day for counts in failing.values() for day in counts}):
+        amounts: Amounts = [failing[model].get(day) for model in models[:TOP]]
+        if models[TOP:]:
+            amounts.append(sum(failing[model].get(day, 0) for model in models[TOP:]))
+        found[f"{day}"] = amounts
+    labels = [text.first_line(model, 40) or NAMELESS["model"] for model in models[:TOP]]
+    labels += ["others"] * bool(models[TOP:])
+    note = (
+        "Sessions with errors by the day on which they began, for each model that they used; each day leads to all of"
+        f" them. Of more than {outcomes.MOST:,} the latest are counted."
+    )
+    narrowed = {"has_errors": "1"}
+    return Drawn(labels or ["sessions with errors"], "count", found, note=note, narrowed=narrowed, is_stacked=True)
+
+
+def _accepted(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
+    labels, narrowed = ["cost per accepted session"], {"verdict": "pass"}
+    if asked.values["origin"] or asked.values["tag"]:
+        note = "Accepted sessions are counted by agent and day only: take the filters of origin and tag away."
+        return Drawn(labels, "usd", {}, note=note, narrowed=narrowed)
+    reviewed = outcomes.reviewed(period.workspace_id, shown[0], shown[-1], asked.values["agent"])
+    drawn = Drawn(labels, "usd", {}, narrowed=narrowed)
+    for each in reviewed:
+        if each.accepted:
+            cost = each.spent / each.accepted
+            drawn.by_day[f"{each.day}"] = [cost]
+            share = f"{each.accepted} of {each.sessions} accepted"
+            drawn.texts[f"{each.day}"] = [f"{numbers.money(cost)}, {share}"]
+    refused = sum(each.spent for each in reviewed if not each.accepted)
+    drawn.note = (
+        "What the reviewed sessions that began on a day cost in all, those that were not accepted too, for each that"
+        " is: whose verdicts say pass. Each day leads to the accepted ones. Sessions nobody has reviewed do not count."
+    )
+    if refused:
+        drawn.note += f" On days without any accepted one, reviewed sessions cost {numbers.money(refused)}."
+    return drawn
 
 
 def _runtime(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], _: list[date]) -> Drawn:
@@ -236,4 +283,5 @@ def _runtime(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any
 
 DRAWERS: dict[str, Callable[[Asked, Period, dict[str, Used], list[Any], list[date]], Drawn]] = {
     "cost": _cost, "tokens": _tokens, "savings": _savings, "calls": _calls, "errors": _errors, "runtime": _runtime,
+    "accepted": _accepted,
 }  # fmt: skip

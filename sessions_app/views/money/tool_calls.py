@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from sessions_app.models import CallUsage
 from sessions_app.queries.money import ledger as queries
 from sessions_app.queries.sessions import session_filter
-from sessions_app.queries.sessions.session_list import BadFilter
+from sessions_app.queries.sessions.conditions import BadFilter
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment

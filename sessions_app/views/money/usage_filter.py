@@ -11,12 +11,12 @@ from django.urls import reverse
 from sessions_app.models import Session
 from sessions_app.queries.money.budgets import midnight
 from sessions_app.queries.sessions import session_filter
-from sessions_app.queries.sessions.session_list import BadFilter
+from sessions_app.queries.sessions.conditions import BadFilter
 
 GROUPS = {"day": "Day", "agent": "Agent", "model": "Model", "tool": "Tool", "session": "Session"}
 PICTURES = {
     "cost": "Cost", "tokens": "Tokens", "savings": "Cache savings", "calls": "Tool calls", "errors": "Errors",
-    "runtime": "Runtime",
+    "runtime": "Runtime", "accepted": "Cost per accepted session",
 }  # fmt: skip
 """What can be drawn by day, and what it is called."""
 NAMES = ("by", "picture", "from", "to", "agent", "origin", "tag", "all")

@@ -21,7 +21,7 @@ from sessions_app.queries.reviews import comments as comment_queries
 from sessions_app.queries.reviews import queues as queue_queries
 from sessions_app.queries.reviews import seen as seen_queries
 from sessions_app.queries.reviews import verdicts as queries
-from sessions_app.queries.sessions.session_list import BadFilter
+from sessions_app.queries.sessions.conditions import BadFilter
 from sessions_app.rendering import markdown
 from sessions_app.services.reviews import assignments, comments, seen, verdicts
 from sessions_app.services.reviews.problems import Refused

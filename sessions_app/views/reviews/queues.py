@@ -18,7 +18,7 @@ from sessions_app.models import ReviewQueue, Role, Session, Verdict
 from sessions_app.models.session_order import STARTED
 from sessions_app.queries.reviews import comments as comment_queries
 from sessions_app.queries.reviews import queues as queries
-from sessions_app.queries.sessions.session_list import BadFilter
+from sessions_app.queries.sessions.conditions import BadFilter
 from sessions_app.services.reviews import queues
 from sessions_app.services.reviews.problems import Refused
 
@@ -30,7 +30,8 @@ from . import box
 MENTIONS, ROWS = 20, 50
 RULES = (
     ("Failures", "has_errors=true", 100), ("A sample of all", "", 5), ("Dear ones", "min_cost=5", 100),
-    ("Needs approval", "needs_approval=true", 100),
+    ("Needs approval", "needs_approval=true", 100), ("With findings", "finding=any", 100),
+    ("Tests left failing", "finding=tests_failing", 100),
 )  # fmt: skip
 """Queues that can be made with one click: name, filter and share."""
 HEAD = (

@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from sessions_app.models import Session
 from sessions_app.queries.log import lenses
+from sessions_app.queries.log.call_order import Order
 from sessions_app.queries.log.timeline import DEPTHS, hides, path_to
 
 from .. import access
@@ -43,7 +44,11 @@ class Place:
     words: str
     path: list[int]
     calls: lenses.CallFilter = lenses.CallFilter()
+    order: Order | None = None
+    """Of the tool calls; None: as they happened."""
     usual: str = lenses.STORY
+    replay: int | None = None
+    """The event up to which the transcript is shown, in a replay: one step after the other."""
 
     @property
     def opened(self) -> frozenset[int]:
@@ -54,7 +59,14 @@ class Place:
         """What the links of a page say of its lens."""
         if self.lens == lenses.STORY:
             return f"&show={self.show}" if self.show != JOINED else "" if self.usual == self.lens else "&lens=story"
-        return "&" + urlencode({"lens": self.lens} | (asked_of(self.calls) if self.lens == lenses.TOOLS else {}))
+        return "&" + urlencode({"lens": self.lens} | self.asked)
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """What an address asks of the tool calls that are shown, and of their order."""
+        if self.lens != lenses.TOOLS:
+            return {}
+        return asked_of(self.calls) | ({"sort": str(self.order)} if self.order else {})
 
 
 def place_in(session: Session, asked: QueryDict, usual: str = lenses.STORY) -> Place:
@@ -63,6 +75,8 @@ def place_in(session: Session, asked: QueryDict, usual: str = lenses.STORY) -> P
     show = show if show in DEPTHS else JOINED
     lens = asked.get("lens", lenses.STORY if "show" in asked else usual)
     lens = lens if lens in lenses.LENSES else lenses.STORY
+    if replay := number(asked.get("replay")):
+        lens, show, replay = lenses.STORY, EVERYTHING, min(replay, session.last_seq)
     event = number(asked.get("event"))
     if event and lens != lenses.STORY:
         path = lenses.path_to(session.pk, lens, event)
@@ -73,7 +87,11 @@ def place_in(session: Session, asked: QueryDict, usual: str = lenses.STORY) -> P
             show = JOINED
     turn, start, end, near = (number(asked.get(name)) for name in ("turn", "from", "until", "near"))
     words = asked.get("q", "").strip()[:500]
-    return Place(lens, show, event, turn, start, end, near, words, path if event else [], calls_in(asked), usual)
+    order = Order.named(asked.get("sort", "")) if lens == lenses.TOOLS else None
+    path = path if event else []
+    return Place(
+        lens, show, event, turn, start, end, near, words, path, calls_in(asked), order, usual, replay or None
+    )  # fmt: skip
 
 
 def calls_in(asked: QueryDict) -> lenses.CallFilter:

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from sessions_app.models import Session
-from sessions_app.queries import agents as queries
+from sessions_app.queries.agents import agents as queries
 from sessions_app.rendering import text
 from sessions_app.services import sessions
 from sessions_app.services.money import budgets
@@ -27,6 +27,9 @@ ALONE = {"template": "sessions/composer/_composer.html", "title": "Message to th
 """What who comes without htmx gets when something is refused."""
 TITLE = 80
 RECENT = 8
+EXAMPLES = 4
+OF_A_MODEL = ("What can you do here, and with which tools?", "Say what you would do first, and change nothing yet.")
+SCRIPTED = ("Hello", "/ask Refund or replace?", '/tool issue_refund {"order": "4711"}')
 
 
 @require_safe
@@ -91,7 +94,7 @@ def take_back(request: access.DeskRequest, agent_id: UUID, session_id: UUID, mes
 def begin(request: access.DeskRequest, slug: str) -> HttpResponse:
     """The page where typing begins a session of an agent; 409 with what was typed when it begins none."""
     agent = access.agent_read(request, slug)
-    said, problem = request.POST.get("text", "").strip(), ""
+    said, problem = (request.POST if request.method == "POST" else request.GET).get("text", "").strip(), ""
     if request.method == "POST" and said:
         try:
             session = messages.start_session(
@@ -102,7 +105,10 @@ def begin(request: access.DeskRequest, slug: str) -> HttpResponse:
         except REFUSED as refused:
             problem = str(refused)
     context = {"agent": agent, "typed": said, "problem": problem, "runs_here": messages.runs_here(agent)}
-    context["sessions"] = queries.recent_chats(agent)[:RECENT]
+    context["sessions"] = recent = list(queries.recent_chats(agent)[:RECENT])
+    context["examples"] = list(dict.fromkeys(one.title for one in recent if one.title))[:EXAMPLES] or (
+        SCRIPTED if agent.runtime == "scripted" else OF_A_MODEL
+    )
     return render(request, "agents/chat.html", context, status=409 if problem else 200)
 
 

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from sessions_app.models import Agent, Session, Turn
-from sessions_app.queries import agents as queries
+from sessions_app.queries.agents import agents as queries
 from sessions_app.queries.sessions import handover_transcript
 from sessions_app.rendering import text
 from sessions_app.services import continuations

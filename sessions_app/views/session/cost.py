@@ -14,6 +14,7 @@ from sessions_app.bill.places import Place
 from sessions_app.bill.words import Sentence
 from sessions_app.models import Session
 from sessions_app.queries.log import event_detail
+from sessions_app.queries.money import paid_calls
 from sessions_app.services.money import bills
 
 from .. import access
@@ -49,6 +50,7 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
     """The whole bill; to htmx the short one that stands in the overview."""
     session = session_at(request, agent_id, session_id)
     bill = bills.of(session)
+    paid_calls.note_costs_of([session])
     context = {
         "session": session,
         "bill": bill,

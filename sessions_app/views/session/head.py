@@ -11,6 +11,7 @@ from sessions_app.models import Agent, FileScan, Session, TriggerRun
 from sessions_app.queries import triggers
 from sessions_app.queries.log import file_changes, links
 from sessions_app.queries.log.links import EventOrigin
+from sessions_app.queries.money import paid_calls
 from sessions_app.queries.sessions import provenance
 from sessions_app.queries.sessions.relatives import Relative, relatives_of
 from sessions_app.rendering import text, usage_words
@@ -55,6 +56,8 @@ def head_of(request: DeskRequest, session: Session, first: EventOrigin | None = 
     origin = provenance.provenance_of([session.pk]).get(session.pk)
     signature = origin.signature if origin else None
     here = runs_here(session)
+    if session.tool_cost is None:
+        paid_calls.note_costs_of([session])
     is_open = session.status != Session.Status.ARCHIVED
     return Head(
         runs_here=here,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, TypedDict
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpResponse, HttpResponseBadRequest
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import Session
 from sessions_app.queries.log import lenses, model_requests, timeline
+from sessions_app.queries.log.call_order import SORTS, OrderedCalls
 from sessions_app.queries.log.story import Story
 from sessions_app.queries.log.timeline import Timeline, Window
 from sessions_app.rendering import numbers
@@ -75,6 +77,8 @@ def rows_of(
     if under is not None or run is not None:
         return Timeline(session.pk, EVERYTHING if place.show == JOINED else place.show, under)
     if place.lens == lenses.TOOLS:
+        if place.order:
+            return OrderedCalls(session.pk, place.calls, place.order)
         return lenses.Calls(session.pk, place.calls)
     if place.lens == lenses.REQUESTS:
         return lenses.Requests(session.pk)
@@ -93,6 +97,10 @@ def row_near(session: Session, place: Place, seq: int) -> int:
 
 def form_of(place: Place) -> layout.Form:
     """How the rows of a place are put together."""
+    if place.order:
+        return lens_rows.ORDERED
+    if place.replay:
+        return layout.ALONE
     if place.lens in lens_rows.FORMS:
         return lens_rows.FORMS[place.lens]
     return layout.JOINED if place.show == JOINED else layout.STEPS
@@ -104,7 +112,38 @@ def around(session: Session, place: Place, window: Window) -> dict[str, Any]:
     return {
         "near": row.seq if row and place.near is not None else None,
         "tool_names": session.tools_invoked[:TOOLS] if place.lens == lenses.TOOLS else [],
+        "columns": columns(place) if place.lens == lenses.TOOLS else [],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column of the tool calls: a link that sorts by it. ``state`` is that of ``aria-sort``."""
+
+    name: str
+    query: str
+    state: str
+
+
+HEADS = {"": "Time", "tool": "Tool", "object": "Object", "result": "Result", "took": "Took", "cost": "Output · cost"}
+DOWN_FIRST = ("took", "cost")
+"""What is looked for there is the most of it."""
+
+
+def columns(place: Place) -> list[Column]:
+    """Heads of the table of calls; what it is sorted by, once more, turns the order round."""
+    return [_column(by, name, place) for by, name in HEADS.items()]
+
+
+def _column(by: str, name: str, place: Place) -> Column:
+    chosen = place.order.by == by if place.order else not by
+    down = bool(chosen and place.order and place.order.down)
+    asked = {key: value for key, value in place.asked.items() if key != "sort"} | {"lens": lenses.TOOLS}
+    if by in SORTS:
+        turned = not down if chosen else by in DOWN_FIRST
+        asked["sort"] = f"-{by}" if turned else by
+    state = ("descending" if down else "ascending") if chosen else ""
+    return Column(name, urlencode(asked), state)
 
 
 @require_POST

@@ -15,7 +15,7 @@ from sessions_app.queries import approvals
 from sessions_app.queries.log import event_detail, marks, outline, search
 from sessions_app.queries.log import lenses as lens_queries
 from sessions_app.queries.log.timeline import Timeline, Window
-from sessions_app.queries.money import budgets
+from sessions_app.queries.money import budgets, paid_calls
 from sessions_app.queries.sessions import provenance
 from sessions_app.queries.sessions.run_summaries import happened_in
 from sessions_app.rendering import text, usage_words
@@ -23,7 +23,7 @@ from sessions_app.services import sessions
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
-from . import composer, lenses
+from . import composer, lenses, replay
 from .addresses import Place, at, event_url, fragment, number, place_in, session_at
 from .event import inspected_at
 from .head import head_of, runs_here, trigger_run_of
@@ -50,12 +50,13 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     shown = fitted(session, window, place, covers)
     context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
     context |= lenses.around(session, place, window)
+    context["replay"] = replay.bar(session, place.replay) if place.replay else None
     if not wants_fragment(request):
         context |= _around_the_timeline(request, session, place, shown)
         head = head_of(request, session, window.origins.get(1))
         context |= {
             "head": head,
-            "happened": happened_in(session, head.files),
+            "happened": happened_in(session, head.files, request.member.workspace.rules_off),
             "composer": composer.composer_of(session, request.member),
         }
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
@@ -63,6 +64,8 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
 
 def _window(session: Session, place: Place, timeline: Timeline) -> Window:
     """Where the page opens: at what the address names, at what waits, at the end of what runs, else at the start."""
+    if place.replay:
+        return timeline.before(place.replay + 1)
     if place.path:
         return timeline.around(place.path[0])
     if place.near is not None:
@@ -73,6 +76,8 @@ def _window(session: Session, place: Place, timeline: Timeline) -> Window:
         return timeline.after(place.start)
     if place.end is not None:
         return timeline.before(place.end)
+    if place.order:
+        return timeline.after(0)
     if session.pending_approvals and (waiting := outline.pending_seqs(session.pk)):
         return timeline.around(waiting[0])
     if session.phase == Session.Phase.ACTIVE and session.origin != Session.Origin.IMPORT:
@@ -84,6 +89,7 @@ def fitted(
     session: Session, window: Window, place: Place, covers: lenses.Covers | None = None, *, whole: bool = False
 ) -> layout.Fitted:
     """The rows of a window by turn, its cards with what they show of session and turn. ``whole``: see ``sections``."""
+    paid_calls.note_costs_in(session, window.turns.values(), window.calls.values())
     turns = {entry.seq: window.turns.get(entry.turn) for entry in window.entries}
     for seq, approval in window.approvals.items():
         approval.session, approval.turn = session, turns[seq]
@@ -105,6 +111,8 @@ def _signed_end(
     session: Session, window: Window, place: Place, covers: lenses.Covers | None
 ) -> layout.SignedEnd | None:
     """Where among the rows of a window the events end that the signature of the session's file covers."""
+    if place.order:
+        return None  # no place of a table in another order is the end of anything
     behind = [entry.seq for entry in window.entries if covers and entry.seq > covers["last_seq"] and not entry.depth]
     if not covers or not behind:
         return None
@@ -209,7 +217,8 @@ def overview(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> H
     """What stands beside the timeline: what the session comes to, as it is now."""
     session = session_at(request, agent_id, session_id)
     head = head_of(request, session)
-    context = {"session": session, "head": head, "happened": happened_in(session, head.files)}
+    happened = happened_in(session, head.files, request.member.workspace.rules_off)
+    context = {"session": session, "head": head, "happened": happened}
     return fragment(request, "sessions/side/_overview.html", context, "Overview")
 
 

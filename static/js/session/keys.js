@@ -5,6 +5,7 @@ import { isRead, underBars } from "./frame.js";
 import { choose, toggleFailed } from "./lenses.js";
 import { step as walk, walkedTo } from "./marks.js";
 import { base, closeInspector, closeSearch, go, toTheEnd } from "./navigation.js";
+import { replayFrom } from "./replay.js";
 import { commentOn } from "./reviews.js";
 import { toggleStrip } from "./strip.js";
 import { awayBetween, bringBack, openedAway } from "./windows.js";
@@ -115,8 +116,8 @@ const keys = {
   g: () => end("start"), G: () => end("end"), f: () => document.querySelector("[data-follow-toggle]")?.click(),
   0: () => choose(0), 1: () => choose(1), 2: () => choose(2), 3: () => choose(3), 4: () => choose(4), "!": toggleFailed,
   F: () => document.querySelector("a[data-files]")?.click(),
-  C: () => commentOn(seqHere()),
-  m: toggleStrip, W: () => document.querySelector("a[data-waterfall]")?.click(),
+  C: () => commentOn(seqHere()), R: () => replayFrom(seqHere()),
+  m: toggleStrip, M: () => document.querySelector("a[data-waterfall]")?.click(),
   "?": () => document.getElementById("help").showModal(),
 };
 
@@ -135,6 +136,8 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   if (event.target.closest("[data-fold]")) fold();
   if (event.target.closest("[data-help]")) document.getElementById("help").showModal();
+  const replay = event.target.closest("a[data-replay]");
+  if (replay && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); replayFrom(seqHere()); }
   const onward = event.target.closest(".walk a[data-step]");
   if (!onward || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();

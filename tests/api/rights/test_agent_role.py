@@ -20,7 +20,8 @@ SEED = "/dashboard/agents/{agent_id}/sessions"
 ONE = SEED + "/{session_id}"
 SESSION = "/api/v1/sessions/{session_id}"
 READS = {
-    ("get", "/api/v1/sessions"), ("get", SESSION), ("get", f"{SESSION}/turns"), ("get", f"{SESSION}/events"),
+    ("get", "/api/v1/sessions"), ("get", "/api/v1/search"), ("get", SESSION), ("get", f"{SESSION}/turns"),
+    ("get", f"{SESSION}/events"),
     ("get", f"{SESSION}/stream"), ("get", SEED), ("get", ONE), ("get", f"{ONE}/events"), ("get", f"{ONE}/stream"),
     ("get", f"{ONE}/queue"), ("get", "/api/v1/approvals"), ("get", "/api/v1/approvals/{approval_id}"),
     ("get", "/api/v1/approvals/{approval_id}/receipt"),
@@ -28,7 +29,9 @@ READS = {
 """What an agent reads: of its own."""
 EXECUTION = ("post", "/api/v1/approvals/{approval_id}/execution")
 CANCEL = ("post", "/api/v1/approvals/{approval_id}/cancel")
-WRITES = {("post", SEED), ("post", f"{SESSION}/events"), ("post", "/api/v1/approvals"), EXECUTION, CANCEL}
+OPEN = ("post", "/api/v1/sessions")
+SPANS = {("post", "/api/v1/otlp/v1/traces"), ("post", "/v1/traces")}
+WRITES = {("post", SEED), OPEN, ("post", f"{SESSION}/events"), ("post", "/api/v1/approvals"), EXECUTION, CANCEL, *SPANS}
 REVIEWS = {
     ("post", f"{SESSION}/continue"), ("post", f"{ONE}/messages"), ("post", f"{ONE}/interrupt"),
     ("post", f"{ONE}/archive"), ("post", f"{ONE}/go-on"), ("post", f"{ONE}/retry"),
@@ -40,6 +43,7 @@ REVIEWS = {
 """What a reviewer's key for one agent does beside that, in the sessions of the agent."""
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", f"{SESSION}/events"): {"events": [{"client_id": "1", "kind": "note"}]},
+    OPEN: {"agent": "Mine", "external_id": "run-1"},
     ("post", "/api/v1/approvals"): {"agent": "Mine", "tool": {"name": "t", "arguments": {}}},
     EXECUTION: {"digest": "0" * 64, "status": "running"},
 }
@@ -105,6 +109,7 @@ def test_lists_hold_what_is_its_own(api, robot, things, session):
     own = ok(robot.post(address(SEED, things), {}), 201)["id"]
     asked = ok(robot.post("approvals", {"agent": "Elsewhere", "tool": {"name": "t", "arguments": {}}}), 201)
     assert {row["id"] for row in robot.all("sessions")} == {own, asked["session_id"]}
+    assert {row["session"]["id"] for row in robot.all("search")} == {own, asked["session_id"]}
     assert {row["id"] for row in robot.all(address(SEED, things))} == {own}
     assert [row["id"] for row in robot.all("approvals")] == [asked["id"]]
     assert len(api.all("sessions")) == 3 and len(api.all("approvals")) == 2
@@ -145,7 +150,7 @@ def test_a_key_for_one_agent_sees_only_that_one_whatever_its_role(operations, th
     """``things`` is of another agent."""
     only = limited(agents.get_or_create_agent(workspace.id, "Mine"), Role(role))
     for method, path in operations:
-        if (method, path) == ("post", "/api/v1/approvals"):
+        if (method, path) in {("post", "/api/v1/approvals"), OPEN, *SPANS}:
             continue
         answer = send(only, method, path, things)
         if "{agent_id}" in path or "{session_id}" in path or "{approval_id}" in path:
@@ -153,7 +158,7 @@ def test_a_key_for_one_agent_sees_only_that_one_whatever_its_role(operations, th
         else:
             expected = 200 if (method, path) in READS else 403
         assert answer.status_code == expected, (method, path, answer.status_code, answer.content[:300])
-    assert only.all("sessions") == only.all("approvals") == []
+    assert only.all("sessions") == only.all("approvals") == only.all("search") == []
 
 
 def test_an_agents_key_for_one_agent_has_all_its_sessions(workspace, agent, session):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from sessions_app.models import Comment, Member, ReviewQueue, Role, Rubric, Session, Verdict
+from sessions_app.models import Comment, Member, ReviewQueue, Role, Rubric, SavedView, Session, Verdict
 from sessions_app.services import audit
 from sessions_app.services.people import members
 from tests.services.build import append, user
@@ -49,6 +49,11 @@ WRITES: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "sessions/{session}/verdict", {"verdict": "pass"}),
     ("DELETE", "sessions/{session}/verdict", {}),
     ("POST", "sessions/{session}/comments", {"text": "Why?"}),
+    ("PATCH", "sessions/{session}/comments/{comment}", {"text": "Because"}),
+    ("PATCH", "sessions/{session}/comments/{comment}", {"resolved": True}),
+    ("DELETE", "sessions/{session}/comments/{comment}", {}),
+    ("POST", "saved-views", {"name": "Mine"}),
+    ("DELETE", "saved-views/{view}", {}),
     ("POST", "sessions/{session}/assign", {"assignee_id": None}),
     ("POST", "reviews/queues", {"name": "All"}),
     ("POST", "reviews/queues/{queue}/next", {}),
@@ -61,12 +66,14 @@ WRITES: list[tuple[str, str, dict[str, Any]]] = [
 @pytest.mark.parametrize("role", [Role.AGENT, Role.VIEWER, Role.REVIEWER, Role.ADMIN])
 def test_no_key_gives_a_review(workspace, key_for, things, role):
     key = key_for(workspace, role)
-    names = {"session": things["session_id"], "queue": things["queue_id"], "rubric": things["rubric_id"]}
+    names = {name: things[f"{name}_id"] for name in ("session", "queue", "rubric", "comment", "view")}
     for method, path, body in WRITES:
         answer = key.send(method, path.format(**names), json.dumps(body) if body or method == "POST" else b"")
         expected = {404, 403} if role == Role.AGENT else {403}  # an agent does not even see sessions of others
         assert answer.status_code in expected, (method, path, answer.content)
-    assert not Verdict.objects.exists() and not Comment.objects.exists()
+    assert not Verdict.objects.exists()
+    assert [(one.text, one.deleted_at, one.resolved_at) for one in Comment.objects.all()] == [("Why?", None, None)]
+    assert [view.name for view in SavedView.objects.all()] == ["Failures"]
     assert ReviewQueue.objects.count() == 1 and Rubric.objects.count() == 1
 
 
@@ -110,6 +117,40 @@ def test_comments_are_added_and_answered(rosa, viewer, read):
     assert [one["text"] for one in ok(viewer.get(f"sessions/{read.id}/review"))["comments"]] == ["Why?", "So."]
     for body in ({"text": " "}, {"text": "x", "first_seq": 9}, {"text": "x", "parent_id": str(read.id)}):
         refused(rosa.post(f"sessions/{read.id}/comments", body), 422)
+
+
+def test_a_comment_is_changed_resolved_and_deleted_by_those_who_may(rosa, boss, viewer, workspace, read):
+    made = ok(rosa.post(f"sessions/{read.id}/comments", {"text": "Why?"}), 201)
+    path, other = f"sessions/{read.id}/comments/{made['id']}", person(workspace, "paul", Role.REVIEWER)
+    changed = ok(rosa.patch(path, {"text": "Why so?", "resolved": True}))
+    assert (changed["text"], changed["resolved_by"]) == ("Why so?", "rosa") and changed["edited_at"]
+    refused(other.patch(path, {"text": "Mine now"}), 403)
+    refused(other.send("DELETE", path, b""), 403)
+    assert ok(other.patch(path, {"resolved": False}))["resolved_at"] is None
+    for body in ({}, {"text": " "}, {"words": "x"}):
+        refused(rosa.patch(path, body), 422)
+    refused(rosa.patch(f"sessions/{read.id}/comments/{read.id}", {"text": "x"}), 404)
+    assert boss.send("DELETE", path, b"").status_code == 204
+    assert [
+        (one["text"], bool(one["deleted_at"])) for one in ok(viewer.get(f"sessions/{read.id}/review"))["comments"]
+    ] == [("", True)]
+    refused(rosa.patch(path, {"text": "Again"}), 422)
+
+
+def test_views_are_saved_shared_and_removed_by_those_who_may(rosa, boss, viewer, workspace, stranger):
+    reader = person(workspace, "vito", Role.VIEWER)
+    mine = ok(reader.post("saved-views", {"name": "Mine", "query": "?status=idle&cursor=x"}), 201)
+    assert (mine["query"], mine["own"], mine["shared"]) == ("status=idle", True, False)
+    refused(reader.post("saved-views", {"name": "Ours", "query": "a=b", "shared": True}), 403)
+    ours = ok(rosa.post("saved-views", {"name": "Ours", "query": "a=b", "shared": True}), 201)
+    assert [one["name"] for one in reader.all("saved-views")] == ["Ours", "Mine"]
+    assert [one["name"] for one in viewer.all("saved-views")] == ["Ours"], "a key sees what is shared"
+    assert stranger.all("saved-views") == []
+    refused(boss.send("DELETE", f"saved-views/{mine['id']}", b""), 404)
+    refused(reader.send("DELETE", f"saved-views/{ours['id']}", b""), 403)
+    assert boss.send("DELETE", f"saved-views/{ours['id']}", b"").status_code == 204
+    assert reader.send("DELETE", f"saved-views/{mine['id']}", b"").status_code == 204
+    refused(rosa.post("saved-views", {"name": ""}), 422)
 
 
 def test_a_queue_is_made_worked_off_and_closed(rosa, viewer, read):

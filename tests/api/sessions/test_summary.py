@@ -29,8 +29,12 @@ def test_what_happened(api, ran):
         {"tool": "Bash", "reason": "1 failed in 1s", "count": 1, "first_seq": 2, "last_seq": 2, "recovered": False}
     ]
     assert found["tests"]["outcome"] == "failed" and found["tests"]["result_seq"] == 3
+    assert found["findings"] == [{
+        "rule": "tests_failing", "label": "Tests left failing", "count": 1,
+        "places": [{"seq": 2, "words": "pytest", "text": "1 failed in 1s"}],
+    }]  # fmt: skip
     assert found["open_calls"] == [{"seq": 7, "text": "Bash make"}]
-    assert found["read_to_seq"] == found["last_seq"] == 7 and len(found["lines"]) == 5
+    assert found["read_to_seq"] == found["last_seq"] == 7 and len(found["lines"]) == 6
 
 
 def test_a_session_that_was_not_read_for_it_has_none(api, ran):

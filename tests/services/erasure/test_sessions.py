@@ -167,9 +167,10 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         "EventText.session", "Export.session", "FileChange.session", "FileScan.session", "Grant.session",
         "ImportedSession.session", "LedgerEntry.session",
         "ModelRequest.counted_in", "ModelRequest.session", "QueuedMessage.session", "Redaction.session",
-        "RunSummary.session", "SearchBacklog.session", "SearchBlock.session", "SeenMark.session",
+        "RunFinding.session", "RunSummary.session", "SearchBacklog.session", "SearchBlock.session", "SeenMark.session",
         "Session.continues", "Session.parent",
         "SessionMeasures.session", "SessionOverview.session", "SessionUsage.session", "SlackReply.session",
+        "SpanStream.session",
         "TakenSession.session", "ToolCall.session",
         "TriggerRun.session", "Turn.session", "TurnInFlight.session", "TurnUsage.session", "Verdict.session",
     }  # fmt: skip

@@ -15,6 +15,7 @@ from sessions_app.models import QueuedTask
 from sessions_app.services import audit, fair_queue
 from vcon_app.models import Import
 from vcon_app.queries import imports as queries
+from vcon_app.queries import job_places
 from vcon_app.services.documents import jobs
 from vcon_app.services.imports import import_jobs
 
@@ -84,19 +85,19 @@ def test_a_sweep_leaves_what_waits_where_it_stands(workspace):
 def test_an_import_that_waits_says_behind_how_many_of_its_sender(workspace):
     import_jobs.start_import(workspace, "x.jsonl", [transcript(9)], by=audit.Actor("member", "b", "Ben"))
     first, second, third = (start(workspace, transcript(number)) for number in (2, 4, 6))
-    places = queries.places(workspace.pk, [first, second, third])
+    places = job_places.places(workspace.pk, [first, second, third])
     assert [queries.sentence(one, places.get(one.pk)) for one in (first, second, third)] == [
         "Waits for a worker.", "Waits behind 1 other of Ines.", "Waits behind 2 others of Ines.",
     ]  # fmt: skip
     import_jobs.run(first.pk)
     first.refresh_from_db()
-    assert "2 events" in queries.sentence(first, queries.places(workspace.pk, [first]).get(first.pk))
+    assert "2 events" in queries.sentence(first, job_places.places(workspace.pk, [first]).get(first.pk))
 
 
 def test_pages_without_a_waiting_import_ask_nothing_about_lines(workspace, django_assert_num_queries):
     done = drop(workspace, transcript(2))
     with django_assert_num_queries(0):
-        assert queries.places(workspace.pk, [done]) == {}
+        assert job_places.places(workspace.pk, [done]) == {}
 
 
 def test_who_has_no_name_is_the_same_sender(workspace):
@@ -104,6 +105,6 @@ def test_who_has_no_name_is_the_same_sender(workspace):
     first, second = (
         import_jobs.start_import(workspace, "x.jsonl", [transcript(number)], by=nobody) for number in (2, 4)
     )
-    place = queries.places(workspace.pk, [first, second])[second.pk]
+    place = job_places.places(workspace.pk, [first, second])[second.pk]
     assert queries.sentence(second, place) == "Waits behind 1 other of the same sender."
     assert BY.name not in queries.sentence(second, place)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from sessions_app.models import Agent, Member, Role, Session, TakenSession
 from sessions_app.queries.reviews import queues as queries
-from sessions_app.queries.sessions.session_list import BadFilter
+from sessions_app.queries.sessions.conditions import BadFilter
 from sessions_app.services.reviews import assignments, queues, verdicts
 from sessions_app.services.reviews.problems import NotAllowed, Refused
 from sessions_app.services.reviews.queues import Rules

@@ -16,12 +16,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from sessions_app.drafts import EventDraft, Usage
-from sessions_app.models import ModelRequest, Turn, TurnInFlight
+from sessions_app.models import ModelRequest, Session, Turn, TurnInFlight
 from sessions_app.services import agents
 from sessions_app.services.log import events, links, turn_usage
 from tests.services.build import answer, event, user
 
-from ..build import words
+from ..build import session_of, words
 from ..test_strict_pages import HOSTILE, complaints
 from .spending import ran
 
@@ -344,3 +344,26 @@ def test_errors_of_a_tag_are_not_made_up(viewer, agent):
     labels, by_day = drawn(viewer, "?picture=errors&tag=night")
     assert by_day == {}
     assert "take the filters of origin and tag away" in words(viewer.get("/usage/?picture=errors&tag=night"))
+
+
+def began(session: Session, at: datetime) -> None:
+    Session.objects.filter(pk=session.pk).update(started_at=at)
+
+
+def test_what_an_accepted_session_costs_is_what_all_reviewed_ones_cost(viewer, agent):
+    day = timezone.now() - timedelta(days=2)
+    for verdict, cost in (("pass", "1.00"), ("pass", "2.00"), ("fail", "3.00"), ("", "50.00")):
+        began(session_of(agent, cost=cost, verdict=verdict), day)
+    labels, texts = drawn(viewer, "?picture=accepted")
+    assert labels == ["cost per accepted session"] and list(texts.values()) == [["$3.00, 2 of 3 accepted"]]
+    page = viewer.get("/usage/?picture=accepted").content.decode()
+    assert f"verdict=pass&amp;from={day:%Y-%m-%d}&amp;to={day:%Y-%m-%d}" in page
+    assert drawn(viewer, "?picture=accepted&tag=x")[1] == {}
+
+
+def test_errors_are_drawn_by_model(viewer, agent):
+    day = timezone.now() - timedelta(days=1)
+    for errors, models in ((2, ["m-1", "m-2"]), (1, ["m-2"]), (1, []), (0, ["m-1"])):
+        began(session_of(agent, errors=errors, model_names=models), day)
+    labels, texts = drawn(viewer, "?picture=errors&by=model")
+    assert labels == ["m-2", "no model stated", "m-1"] and list(texts.values()) == [["2", "1", "1"]]

@@ -173,3 +173,10 @@ def test_settings_page_shows_anchors_that_can_receive(admin, workspace):
     html = admin.get("/settings/").content.decode()
     assert html.count("can receive encrypted exports") == 1
     assert "no encrypted exports: its key is secp256r1" in html
+
+
+def test_what_nobody_granted_is_handed_on_only_by_who_confirms_it(viewer, completed_session):
+    basis(completed_session, granted=False)
+    assert 'name="redistribution" value="confirmed" required' in way(page(viewer, completed_session), "vcon")
+    basis(completed_session)
+    assert "redistribution" not in way(page(viewer, completed_session), "vcon")

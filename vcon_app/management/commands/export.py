@@ -12,7 +12,7 @@ from sessions_app.management.arguments import session_of
 from sessions_app.services import audit
 from vcon_app.drafts import Option
 from vcon_app.models import Export
-from vcon_app.services.exports import export_jobs, export_options
+from vcon_app.services.exports import export_jobs, export_options, handing_on
 from vcon_app.services.trust import recipients
 from vcon_app.signing.keys import Anchor
 
@@ -47,6 +47,8 @@ class Command(BaseCommand):
             raise CommandError(export.error)
         for loss in export.losses:
             self.stderr.write(f"left out: {loss['what']} ({loss['count']}): {loss['why']}")
+        if reason := handing_on.REASONS.get(handing_on.state_of(export.session)):
+            self.stderr.write(f"do not hand it on: {reason}")
         try:
             _copy(export, output)
         except OSError as error:

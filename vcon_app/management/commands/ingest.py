@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from sessions_app.management.arguments import add_workspace, workspace_named
 from sessions_app.models import Agent, Workspace
+from sessions_app.rendering import numbers
 from sessions_app.services import agents, audit
 from vcon_app import registry
 from vcon_app.api.imports import Import as Shape
@@ -23,7 +24,8 @@ from vcon_app.models import Import
 from vcon_app.queries.imports import complete
 from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs, watch
-from vcon_app.services.imports.folder_files import NotPlain, files_in, open_file
+from vcon_app.services.imports.folder_files import NotPlain, files_in, open_whole
+from vcon_app.services.imports.usual_places import PLACES, look
 
 POLL_SECONDS = 0.2
 TAKE_OVER_AFTER = timedelta(seconds=5)
@@ -36,7 +38,13 @@ class Command(BaseCommand):
     help = "Files, and folders with all that is in them, through the same pipeline as the upload page."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("paths", nargs="+", metavar="PATH", type=Path, help="hidden files of folders are left out")
+        parser.add_argument("paths", nargs="*", metavar="PATH", type=Path, help="hidden files of folders are left out")
+        parser.add_argument(
+            "--from", action="append", default=[], dest="sources", metavar="AGENT", choices=sorted(PLACES),
+            help="what this agent keeps in your home is shown, and imported if you say yes; one of %(choices)s",
+        )  # fmt: skip
+        parser.add_argument("--all", action="store_true", help="the same with every agent that is found")
+        parser.add_argument("--yes", action="store_true", help="with --from or --all: do not ask")
         parser.add_argument("--agent", metavar="NAME", help="whose sessions these are; default: what the file says")
         parser.add_argument(
             "--format", metavar="FORMAT",
@@ -52,8 +60,13 @@ class Command(BaseCommand):
         self.failed = False
         place = workspace_named(workspace)
         owner = agents.get_or_create_agent(place.id, agent) if agent and agent.strip() else None
-        files = list(_files(paths))
+        sources = sorted(PLACES) if options["all"] else options["sources"]
+        if bool(paths) == bool(sources):
+            raise CommandError("name files or folders, or agents with --from AGENT or --all")
+        files = self._found(sources, yes=options["yes"]) if sources else list(_files(paths))
         if not files:
+            if sources:
+                return
             raise CommandError(f"there are no files in {', '.join(str(path) for path in paths)}")
         with Progress(sys.stderr, len(files)) as self.progress:
             waiting = dict(self._start_all(files, place, owner, options["format"]))
@@ -64,18 +77,38 @@ class Command(BaseCommand):
         if self.failed:
             raise SystemExit(1)
 
+    def _found(self, sources: list[str], *, yes: bool) -> list[Found]:
+        """Files of these agents in the home of whoever runs this, shown first; none unless that person says yes."""
+        home = Path.home()
+        found = list(look(home, sources))
+        for one in found:
+            count = f"{len(one.files):,} file" + ("" if len(one.files) == 1 else "s")
+            self.stderr.write(f"{one.agent:<12} {count}, {numbers.size(one.size)}, newest of {one.newest:%Y-%m-%d}")
+        if not found:
+            self.stderr.write(f"nothing of {', '.join(sources)} lies in the usual places of {printable(home)}")
+            return []
+        files = [(path, home) for one in found for path in one.files]
+        if not yes:
+            self.stderr.write(f"Import {len(files):,} files? What was imported before is left out. [y/N] ", ending="")
+            self.stderr.flush()
+            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+                self.stderr.write("nothing was imported")
+                return []
+        return files  # type: ignore[return-value]
+
     def _start_all(
         self, files: Iterable[Found], workspace: Workspace, agent: Agent | None, format: str
     ) -> Iterator[tuple[UUID, Path]]:
         for path, folder in files:
             try:
-                with open_file(path, folder) as file:
+                with open_whole(path, folder) as file:
                     if format == import_jobs.AUTO:
                         watch.detect(file, path.name)  # what is none of ours is not kept for others to read
                     chunks = documents.chunks_of(file)
                     started = import_jobs.start_import(
-                        workspace, _name(path.name), chunks, by=audit.COMMAND, agent=agent, format=format
-                    )
+                        workspace, _name(path.name), chunks, by=audit.COMMAND, agent=agent, format=format,
+                        folder=_name(path.parent.relative_to(folder)) if folder else "",
+                    )  # fmt: skip
             except NotPlain as error:
                 self._report_fault(path, error.strerror, "ignored" if folder else "failed")
             except OSError as error:

@@ -9,7 +9,16 @@ from sessions_app.models import Session, Tombstone
 from sessions_app.services import audit
 from sessions_app.services.log import erasure as rows
 from sessions_app.services.log.erasure import CannotErase
-from vcon_app.models import Companion, Export, FileRemoval, Import, ImportedSession, Redaction, SourceDocument
+from vcon_app.models import (
+    Companion,
+    Export,
+    FileRemoval,
+    Import,
+    ImportedSession,
+    Redaction,
+    SourceDocument,
+    SpanStream,
+)
 
 from ..documents import documents as storage
 from ..trust import tombstones
@@ -70,6 +79,7 @@ def _erase_session(session: Session, by: audit.Actor, reason: str, leave_events:
     Redaction.objects.filter(session=session).delete()
     Export.objects.filter(session=session).delete()
     ImportedSession.objects.filter(session=session).delete()
+    SpanStream.objects.filter(session=session).delete()
     rows.erase(session, tombstone, leave_events=leave_events)
     file_removal.ask_for(FileRemoval.Storage.EXPORTS, map(str, exports))
 

@@ -16,12 +16,12 @@ from sessions_app.services import audit, fair_queue, task_queue
 from sessions_app.services.log.sanitise import text
 from vcon_app.drafts import Losses
 from vcon_app.models import Export
-from vcon_app.queries import legal_basis, sources
+from vcon_app.queries import sources
 
 from .. import task_names
 from ..documents import documents, jobs, storage
 from ..redaction import redacted_file
-from . import export_options, writing
+from . import export_options, handing_on, writing
 from .job import ExportJob, job_of, new_job
 
 log = logging.getLogger(__name__)
@@ -37,13 +37,15 @@ KEEP_FILES_FOR = timedelta(hours=24)
 
 
 def start_export(
-    session: Session, format: str, *, by: audit.Actor, options: dict[str, Any] | None = None, redaction: str = ""
-) -> Export:
+    session: Session, format: str, *, by: audit.Actor, options: dict[str, Any] | None = None, redaction: str = "",
+    handing_on_confirmed: bool = False,
+) -> Export:  # fmt: skip
     """Write a session to a file: at once when it is small, else by a worker. Raises ``CannotExport``.
 
     ``options``: ``signed`` with the key of this installation, ``encrypt_for`` anchors with RSA keys (which signs too),
     and the options that the format declares. ``redaction``: id of the one it is written for, which tells the
-    audit log itself when it is done.
+    audit log itself when it is done. ``handing_on_confirmed``: nobody granted it, and they were asked (see
+    ``handing_on``).
     """
     chosen = export_options.chosen_options(session, format, options)
     if redaction:
@@ -65,7 +67,7 @@ def start_export(
         if redaction:
             redacted_file.begin(export)
         else:
-            _record_export(export, by)
+            _record_export(export, by, handing_on_confirmed)
     _run_or_enqueue(export, job)
     export.refresh_from_db()
     return export
@@ -155,16 +157,17 @@ def _run_or_enqueue(export: Export, job: ExportJob) -> None:
         task_queue.enqueue(task_names.RUN_EXPORT, export.pk, jobs.line_of(export))
 
 
-def _record_export(export: Export, by: audit.Actor) -> None:
+def _record_export(export: Export, by: audit.Actor, confirmed: bool) -> None:
     """Into the audit log: who took what away, in which form, for whom, and against which missing grant (R100)."""
     options = dict(export.options)
     people = [f"{one['name']} ({one['fingerprint'][:16]})" for one in options.pop("encrypt_for", ())]
-    redistribution = legal_basis.redistribution_state(legal_basis.bases_of(export.session, timezone.now()))
+    redistribution = handing_on.state_of(export.session)
     details = {
         "signed": options.pop("signed", False),
         "encrypted_for": people,
         "options": options,
         "redistribution": redistribution if redistribution != "granted" else "",
+        "redistribution_confirmed": confirmed,
     }
     audit.record(
         export.workspace_id, by, "session.exported", subject=("session", export.session_id), format=export.format,

@@ -27,7 +27,7 @@ from .. import import_notices
 from ..documents import archives, documents, jobs
 from ..documents.jobs import Heartbeat, is_transient, what_to_wait_for
 from ..trust import anchors, coverage, signatures
-from . import companions, sub_agents_by_file
+from . import companions, families
 from .file_importer import Added, FileImporter, FileResult
 from .findings import Findings
 
@@ -92,7 +92,8 @@ class DocumentImporter:
         place = archives.place_in(member, "") if member else ""
         bundle = self.bundle_signature
         result = FileImporter(
-            self.imported, format_name, self.keyring, self._progress, place, sealed=self._sealed(),
+            self.imported, format_name, self.keyring, self._progress, place, path=self._path(member),
+            sealed=self._sealed(),
             in_signed_bundle=bundle is not None and coverage.is_signed(bundle.signature["state"]),
         ).run(source)  # fmt: skip
         name = member.filename if member else ""
@@ -101,6 +102,10 @@ class DocumentImporter:
         self.findings.add(result.findings, result.checked.findings_at(place))
         self.checked.append(result.checked)
         return result
+
+    def _path(self, member: ZipInfo | None) -> str:
+        """Where a file lay: in the archive, or in the folder that was dropped."""
+        return member.filename if member else "/".join(filter(None, (self.imported.folder, self.imported.filename)))
 
     def _sealed(self) -> set[Session]:
         """Sessions that a signed member before this one made."""
@@ -170,7 +175,7 @@ class DocumentImporter:
         sessions = {gained.session for gained in self.gained}
         for name in sorted(self.companions.keys() | {session.source_format for session in sessions}):
             own = [session for session in sessions if session.source_format == name]
-            sub_agents_by_file.link_families(self.imported.workspace_id, name, own, self.companions.get(name, []))
+            families.link(self.imported.workspace_id, name, own, self.companions.get(name, []))
 
     def _leave_out(self, member: ZipInfo, severity: Severity, rule: str, message: str) -> None:
         self.findings.note(Finding(f"zip.{rule}", severity, member.filename, message))

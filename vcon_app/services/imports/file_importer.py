@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import gzip
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
@@ -14,16 +14,17 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from sessions_app.models import Event, Session
+from sessions_app.queries.log.file_changes import cwd_in, cwd_of
 from sessions_app.services import agents, notify
 from sessions_app.services import sessions as session_services
-from sessions_app.services.log import events, links, search_index
+from sessions_app.services.log import events, links, run_summaries, search_index
 from sessions_app.services.log.events import Appended
 from sessions_app.services.log.projections import stated_tools
 from sessions_app.services.log.sanitise import identifier, storable, text
 from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
-from vcon_app.formats.contract import LenientReader, Verifier
-from vcon_app.models import Import
+from vcon_app.formats.contract import LenientReader, PlacedReader, Verifier
+from vcon_app.models import Import, ImportedSession
 
 from ..documents import decryption
 from ..trust import anchors, coverage, signatures
@@ -105,10 +106,12 @@ class FileImporter:
         on_progress: Callable[[int], None],
         place: str = "",
         *,
+        path: str = "",
         in_signed_bundle: bool = False,
         sealed: Collection[Session] = (),
     ) -> None:
-        """``on_progress`` is given the number of bytes read; ``place`` says where in the document the file is.
+        """``on_progress`` is given the number of bytes read; ``place`` says where in the document the file is, ``path``
+        where it lay as far as that is known.
 
         ``sealed`` are sessions that signed files of the same document made: what comes from one takes nothing more.
         """
@@ -118,6 +121,7 @@ class FileImporter:
         self.keyring = keyring
         self.on_progress = on_progress
         self.place = place
+        self.path = path
         self.in_signed_bundle = in_signed_bundle
         self.sealed = sealed
         self.was_encrypted = False
@@ -153,7 +157,7 @@ class FileImporter:
         asked = self.imported.format_asked == self.format.SPEC.name
         read = self.format.read_anyway if asked and isinstance(self.format, LenientReader) else self.format.read
         try:
-            drafts = iter(read(attempt.source))
+            drafts = self._placed(read(attempt.source))
             draft = _first_session(attempt, drafts)
             while draft is not None:
                 draft = self._append_session(attempt, draft, drafts)
@@ -163,6 +167,29 @@ class FileImporter:
             raise Diverged(*attempt.grown)
         if not attempt.added:
             raise FormatError(f"read as {self.format.SPEC.title} it holds no session")
+
+    def _placed(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
+        """The drafts; where the file names no session, under the one that its path names."""
+        named = self.format.session_in_path(self.path) if self.path and isinstance(self.format, PlacedReader) else None
+        if not named:
+            return iter(drafts)
+        session = self._session_beside(named) or named
+        parent = session.rpartition("/")[0] if self.format.SPEC.children == "beside" else ""
+        return (
+            replace(draft, external_id=session, parent_external_id=draft.parent_external_id or parent or None)
+            if isinstance(draft, SessionDraft) else draft
+            for draft in drafts
+        )  # fmt: skip
+
+    def _session_beside(self, name: str) -> str | None:
+        """The session of the transcript ``NAME.jsonl`` that came from the same folder, where that has another id."""
+        links = ImportedSession.objects.filter(
+            imported__workspace=self.workspace_id,
+            imported__folder=self.imported.folder,
+            imported__filename=f"{name.rpartition('/')[2]}.jsonl",
+            session__source_format=self.format.SPEC.name,
+        )
+        return links.order_by("-pk").values_list("session__external_id", flat=True).first()
 
     def _append_session(self, attempt: _Attempt, draft: SessionDraft, drafts: Iterator[Draft]) -> SessionDraft | None:
         """Append one session's events; the draft of the session that follows in the file, if any."""
@@ -191,17 +218,17 @@ class FileImporter:
 
     def _session_for(self, draft: SessionDraft) -> tuple[Session, bool]:
         """The session of this external id and whether it was there before; locked against a second import."""
-        external_id = identifier(draft.external_id)
+        external_id, parent_id = identifier(draft.external_id), identifier(draft.parent_external_id or "")
+        if parent_id and parent_id != external_id:  # before its child, as in an archive that holds both
+            self._lock(parent_id, shared=True)
         self._lock(external_id)
-        if draft.parent_external_id:
-            self._lock(identifier(draft.parent_external_id), shared=True)
         known = session_services.find_by_external_id(self.workspace_id, external_id, self.format.SPEC.name)
         for session in known:
             if session not in self.diverged:
                 return session, True
         created = self._create(draft, external_id)
         if known := known or self._version_before(draft):
-            created.metadata = {"version_of": str(known[-1].id)}
+            created.metadata["version_of"] = str(known[-1].id)
             created.save(update_fields=["metadata"])
         return created, False
 
@@ -236,6 +263,7 @@ class FileImporter:
             origin=Session.Origin.IMPORT,
             phase=Session.Phase.COMPLETED,
             external_id=external_id,
+            metadata=_merged({}, draft.metadata),  # the rules that read events as they come ask where it ran
             source_format=self.format.SPEC.name,
             response_scope=self.format.SPEC.name if self.format.SPEC.global_response_ids else "",
         )
@@ -312,6 +340,8 @@ class FileImporter:
         changed = [name for name, value in before.items() if getattr(session, name) != value]
         if changed:
             session.save(update_fields=[*changed, "updated_at"])
+        if cwd_of(session) != cwd_in(before["metadata"]):
+            run_summaries.read_anew(session.id)
         if SEARCHED.intersection(changed):
             search_index.index_title(session.id)
         notify.session_changed(session.id, session.last_seq)

@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
+from django.conf import settings
+
+from vcon_app.formats.common.sqlite import wal
+from vcon_app.formats.common.sqlite.opening import is_sqlite
+
+STORES = (".db", ".sqlite", ".sqlite3", ".vscdb")
+"""What the names of SQLite files end with, so that not each file is looked at for a log beside it."""
+TRIES = 3
 LINK = "is a link, and links are not followed"
 
 
@@ -56,6 +65,40 @@ def open_file(path: Path, folder: Path | None = None) -> BinaryIO:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise NotPlain("is no plain file")
         return os.fdopen(os.dup(file), "rb")
+
+
+def open_whole(path: Path, folder: Path | None = None) -> BinaryIO:
+    """As ``open_file``; a SQLite file comes with what stands in the log beside it.
+
+    Raises OSError too while a store is written so fast that no state of it can be copied.
+    """
+    file = open_file(path, folder)
+    log = path.with_name(path.name + wal.SUFFIX)
+    log_size = _size(log) if path.name.endswith(STORES) else 0
+    # One that is too large is refused by who stores it; two copies of it would fill the disk first.
+    if not log_size or _size(path) + log_size > settings.MAX_UPLOAD_BYTES or not is_sqlite(file):
+        return file
+    with file:
+        for _ in range(TRIES):
+            with open_file(log, folder) as beside:
+                begins = beside.read(wal.HEADER)
+                try:
+                    merged = wal.with_wal(file, beside)
+                except sqlite3.Error as error:
+                    raise OSError(errno.EIO, f"cannot be read with the log beside it: {error}") from None
+            with open_file(log, folder) as beside:
+                # A log that began anew meanwhile holds no more what the copy of the database lacks.
+                if beside.read(wal.HEADER) == begins:
+                    return merged
+            merged.close()
+    raise OSError(errno.EBUSY, "is being written; it is read once it rests")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
 
 
 def _open(name: str | Path, flags: int, place: int | None, opened: ExitStack) -> int:

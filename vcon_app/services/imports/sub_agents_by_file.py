@@ -19,14 +19,11 @@ from sessions_app.models import Session, Turn
 from sessions_app.services import notify
 from sessions_app.services.log import search_index
 from sessions_app.services.log.sanitise import storable, text
-from vcon_app import registry
 from vcon_app.models import Companion
 
 from ..trust import coverage
-from . import sub_agents_by_prompt
-from .sub_agents_by_prompt import KEPT_PROMPT
+from .sub_agents_by_prompt import KEPT_PROMPT, Locker
 
-LOCK = "SELECT pg_advisory_xact_lock(hashtext('families'), hashtext(%s))"
 CALLS = f"""
 SELECT c.session_id, c.call_id, coalesce(e.arguments->>'description', ''), coalesce(e.arguments->>'subagent_type', ''),
        left(e.arguments->>'prompt', {KEPT_PROMPT}), r.data->>'child_session'
@@ -63,46 +60,64 @@ class Call:
     child: str | None
 
 
-def link_families(workspace_id: UUID, format_name: str, sessions: Iterable[Session], kept: Iterable[Companion]) -> None:
-    """Give sub-agents their parents, in the families of these sessions and of those that companions speak of.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a child is to be told: whose it is, by which name, and what is known of it."""
 
-    To be called in a transaction, which holds the lock of the workspace until its end.
-    """
-    spec = registry.get(format_name).SPEC
-    if not spec.children:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(LOCK, [str(workspace_id)])  # two of a family at once would not see each other
-    if spec.children != "beside":
-        sub_agents_by_prompt.link_children(workspace_id, format_name, spec.children, spec.starts_sessions, sessions)
-        return
+    parent_id: UUID | None
+    title: str
+    metadata: dict[str, Any]
+
+
+def roots_of(sessions: Iterable[str], workspace_id: UUID, format_name: str, agents: Collection[str]) -> list[str]:
+    """The external ids of the roots of the families of these external ids, and of the agents of these names."""
+    told = Session.objects.filter(workspace_id=workspace_id, source_format=format_name, metadata__agent_id__in=agents)
+    found = told.values_list("external_id", flat=True) if agents else ()
+    return sorted({external_id.partition("/")[0] for external_id in (*sessions, *found)})
+
+
+def link_families(
+    workspace_id: UUID, format_name: str, roots: Iterable[str], starters: Collection[str], lock: Locker
+) -> None:
+    """Give sub-agents their parents in these families. To be called by one at a time in a family."""
     mine = Session.objects.filter(workspace_id=workspace_id, source_format=format_name)
-    roots = {session.external_id.partition("/")[0] for session in sessions}
-    if agents := [companion.tail.partition("-")[2] for companion in kept]:
-        found = mine.filter(metadata__agent_id__in=agents).values_list("external_id", flat=True)
-        roots |= {external_id.partition("/")[0] for external_id in found}
-    for root in sorted(roots):
+    places: dict[UUID, Place] = {}
+    for root in roots:
         family = mine.filter(Q(external_id=root) | Q(external_id__startswith=f"{root}/"))
         members = list(family.defer("source_record").order_by("started_at", "external_id"))
-        _link_family(members, root, spec.starts_sessions)
+        places |= _new_places(members, root, starters)
+    for child in lock(places):
+        if _put(child, places[child.pk]):
+            child.save(update_fields=["parent", "title", "title_is_prompt", "metadata", "updated_at"])
+            search_index.index_title(child.pk)
+            notify.session_changed(child.pk, child.last_seq)
 
 
-def _link_family(family: list[Session], root: str, starters: Collection[str]) -> None:
+def _new_places(family: list[Session], root: str, starters: Collection[str]) -> dict[UUID, Place]:
+    """Session id of each child that is to change -> its place."""
     children = [session for session in family if session.external_id != root]
     if not children:
-        return
+        return {}
     facts_by_id = _facts_by_id(children, root)
     calls = _calls(family, starters, [facts.call_id for facts in facts_by_id.values()])
     call_by_child = _call_by_child(children, calls, facts_by_id)
     top = next((session for session in family if session.external_id == root), None)
-    for child in children:
-        facts, call = facts_by_id[child.external_id], call_by_child.get(child.pk)
-        if call is None:
-            _update(child, top.pk if top else None, facts.title, facts.metadata)
-            continue
-        from_call = {"agent_type": call.agent_type, "description": call.description, "tool_use_id": call.call_id}
-        metadata = {name: value for name, value in from_call.items() if value} | facts.metadata
-        _update(child, call.session_id, facts.title or call.description, metadata)
+    places = {
+        child.pk: _place(child, call_by_child.get(child.pk), facts_by_id[child.external_id], top) for child in children
+    }
+    return {child.pk: places[child.pk] for child in children if _put(child, places[child.pk])}
+
+
+def _place(child: Session, call: Call | None, facts: Facts, top: Session | None) -> Place:
+    """Of a session that was read from a signed file the parent alone: what it says of itself stays as it was signed."""
+    parent_id = call.session_id if call else top.pk if top else None
+    if coverage.was_signed(child.pk):
+        return Place(parent_id, "", {})
+    if call is None:
+        return Place(parent_id, facts.title, facts.metadata)
+    from_call = {"agent_type": call.agent_type, "description": call.description, "tool_use_id": call.call_id}
+    metadata = {name: value for name, value in from_call.items() if value} | facts.metadata
+    return Place(parent_id, facts.title or call.description, metadata)
 
 
 def _facts_by_id(children: list[Session], root: str) -> dict[str, Facts]:
@@ -162,16 +177,11 @@ def _named_call(child: Session, calls: list[Call], call_id: str) -> Call | None:
     return next(by_companion, None) or next(by_result, None)
 
 
-def _update(child: Session, parent_id: UUID | None, title: str, metadata: dict[str, Any]) -> None:
-    """Of a session that was read from a signed file the place alone: what it says of itself stays as it was signed."""
-    if coverage.was_signed(child.pk):
-        title, metadata = "", {}
+def _put(child: Session, place: Place) -> bool:
+    """Tell a child its place; whether that changed anything. It is not saved."""
     before = (child.parent_id, child.title, dict(child.metadata))
-    child.parent_id = parent_id
-    child.title = text(title) or child.title
-    child.title_is_prompt &= not title
-    child.metadata = storable({**child.metadata, **metadata})
-    if (child.parent_id, child.title, child.metadata) != before:
-        child.save(update_fields=["parent", "title", "title_is_prompt", "metadata", "updated_at"])
-        search_index.index_title(child.pk)
-        notify.session_changed(child.pk, child.last_seq)
+    child.parent_id = place.parent_id
+    child.title = text(place.title) or child.title
+    child.title_is_prompt &= not place.title
+    child.metadata = storable({**child.metadata, **place.metadata})
+    return (child.parent_id, child.title, child.metadata) != before

@@ -6,7 +6,7 @@ the child are the prompt of the call.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,8 @@ from django.db import connection
 from sessions_app.models import Session
 from sessions_app.services import notify
 
+Locker = Callable[[Collection[UUID]], list[Session]]
+"""Locks sessions, all at once, and reads them anew. Raises where one is held by somebody else."""
 KEPT_PROMPT = 2_000
 """Characters of a prompt that a turn keeps."""
 
@@ -46,23 +48,21 @@ QUERIES = {"named": NAMED, "prompted": PROMPTED}
 
 
 def link_children(
-    workspace_id: UUID, format_name: str, by: str, starters: Collection[str], sessions: Iterable[Session]
+    workspace_id: UUID, format_name: str, by: str, starters: Collection[str], sessions: Iterable[UUID], lock: Locker
 ) -> None:
-    """Give these sessions their parents and children. To be called in a transaction, one at a time in a workspace."""
+    """Give these sessions their parents and children. To be called by one at a time in a workspace."""
     scope: dict[str, Any] = {
-        "workspace": workspace_id, "format": format_name, "starters": list(starters),
-        "sessions": [session.pk for session in sessions],
+        "workspace": workspace_id, "format": format_name, "starters": list(starters), "sessions": list(sessions),
     }  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(QUERIES[by], scope)
         rows = cursor.fetchall()
-    children: set[UUID] = set()
+    locked = {child.pk: child for child in lock({child_id for child_id, _, _ in rows})}
     calls: set[tuple[UUID, int]] = set()
     for child_id, parent_id, seq in rows:
-        if child_id not in children and (parent_id, seq) not in calls and not _is_descendant(parent_id, child_id):
-            children.add(child_id)
+        if child_id in locked and (parent_id, seq) not in calls and not _is_descendant(parent_id, child_id):
             calls.add((parent_id, seq))
-            _set_parent(child_id, parent_id, seq)
+            _set_parent(locked.pop(child_id), parent_id, seq)
 
 
 def _is_descendant(session_id: UUID, other_id: UUID) -> bool:
@@ -77,8 +77,7 @@ def _is_descendant(session_id: UUID, other_id: UUID) -> bool:
     return False
 
 
-def _set_parent(child_id: UUID, parent_id: UUID, seq: int) -> None:
-    child = Session.objects.get(pk=child_id)
+def _set_parent(child: Session, parent_id: UUID, seq: int) -> None:
     if (child.parent_id, child.metadata.get("call_seq")) != (parent_id, seq):
         child.parent_id = parent_id
         child.metadata = {**child.metadata, "call_seq": seq}

@@ -6,9 +6,11 @@ look at a file costs one ``stat`` until its time or size changes.
 
 from __future__ import annotations
 
+import os
 import stat
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -19,14 +21,17 @@ from sessions_app.models import Agent, Workspace
 from sessions_app.services import audit
 from vcon_app import registry
 from vcon_app.formats.common.head import Head
+from vcon_app.formats.common.sqlite import wal
+from vcon_app.formats.common.sqlite.opening import is_sqlite
 from vcon_app.formats.common.zips import is_zip
 from vcon_app.models import Import
 
 from ..documents import documents
 from . import companions, import_jobs
-from .folder_files import LINK, files_in, open_file
+from .folder_files import LINK, STORES, files_in, open_file, open_whole
 
 TEMPORARY = ("~", ".tmp", ".temp", ".swp", ".part", ".partial", ".crdownload", ".download", ".lock")
+PASSED_OVER = (*TEMPORARY, *(store + end for store in STORES for end in wal.BESIDE))
 KEPT_PER_SECOND = 256 * 1024
 """Each state of a file that is imported is kept, so that a large one is imported less often while it grows."""
 LONGEST_PAUSE = 60.0
@@ -77,7 +82,7 @@ class Watch:
         Files that are written as a whole are left until they have not changed between two looks; with ``once`` there
         is no second look, and they are read as they are. Raises ``OSError`` when the folder itself cannot be read.
         """
-        paths = [path for path in files_in(self.folder) if not path.name.endswith(TEMPORARY)]
+        paths = [path for path in files_in(self.folder) if not path.name.endswith(PASSED_OVER)]
         self._files = {path: self._files.get(path) or _File() for path in paths}
         for path, file in self._files.items():
             try:
@@ -93,7 +98,7 @@ class Watch:
         status = path.lstat()
         if stat.S_ISLNK(status.st_mode):
             return self._no_import(path, file, LINK)
-        stamp = (status.st_mtime_ns, status.st_size)
+        stamp = _stamp(path, status)
         is_settled, file.seen = once or file.seen == stamp, stamp
         if stamp == file.done or not status.st_size or time.monotonic() < file.not_before:
             return None
@@ -119,10 +124,9 @@ class Watch:
 
     def _run(self, path: Path, size: int) -> Import:
         """Import so many bytes of a file: here, or by a worker when one is faster."""
-        with open_file(path, self.folder) as stream:
-            started = import_jobs.start_import(
-                self.workspace, path.name, _first(stream, size), by=audit.COMMAND, agent=self.agent
-            )
+        with open_whole(path, self.folder) as stream:
+            chunks = documents.chunks_of(stream) if is_sqlite(stream) else _first(stream, size)
+            started = import_jobs.start_import(self.workspace, path.name, chunks, by=audit.COMMAND, agent=self.agent)
         while started.status in (Import.Status.QUEUED, Import.Status.RUNNING):
             import_jobs.run(started.pk)
             started.refresh_from_db()
@@ -157,6 +161,15 @@ def detect(stream: BinaryIO, name: str) -> tuple[str, Head] | None:
         return registry.detect(stream)
     except registry.Ambiguous:
         return None
+
+
+def _stamp(path: Path, status: os.stat_result) -> Stamp:
+    """Time and size of a file; of a SQLite file with its log, which grows while the file itself rests."""
+    with suppress(OSError):
+        log = path.with_name(path.name + wal.SUFFIX).lstat() if path.name.endswith(STORES) else None
+        if log:
+            return max(status.st_mtime_ns, log.st_mtime_ns), status.st_size + log.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 def _first(stream: BinaryIO, size: int) -> Iterator[bytes]:

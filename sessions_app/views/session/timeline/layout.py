@@ -17,7 +17,7 @@ from .row_kinds import Call, Message, Quiet, Row, RunRow
 from .rows import row_of
 from .said import Said
 
-BYTES = 150_000
+BYTES = 120_000
 """HTML of the rows of one window. With the frame around it a first page stays below 300 KB."""
 RUN = 4
 """So many tool calls in a row are folded into one line; so many quiet rows, too."""
@@ -30,10 +30,14 @@ class Form:
     row_of: Callable[[Any, Window, Said | None], Row]
     folds: bool = False
     template: str = "sessions/_section.html"
+    by_turn: bool = True
+    """Whether a window has a section for each turn, or is one."""
 
 
 STEPS = Form(row_of, folds=True)
 """Each row of the timeline, long runs of them folded."""
+ALONE = Form(row_of)
+"""Each row by itself."""
 JOINED = Form(lambda entry, *more: RunRow.of(entry) if isinstance(entry, Run) else row_of(entry, *more))
 """The story: its runs are joined where it is read."""
 
@@ -133,7 +137,7 @@ def sections(
     return Fitted(
         sections=[
             _section(run, window, opened, signed_end, top=number == 0 and not whole, form=form)
-            for number, run in enumerate(_by_turn(rows))
+            for number, run in enumerate(_by_turn(rows) if form.by_turn else [rows] if rows else [])
         ],
         first_seq=rows[0].entry.seq if rows else None,
         last_seq=rows[-1].last if rows else None,

@@ -29,6 +29,7 @@ class ToolRow(Call):
     """A tool call in the table of them."""
 
     template = "sessions/lenses/_tool.html"
+    has_cells = True
     frame = 1_400
 
     @property
@@ -41,6 +42,7 @@ class RequestRow(Row):
     """A model request in the table of them."""
 
     template = "sessions/lenses/_request.html"
+    has_cells = True
     frame = 2_000
     asked: ModelRequest
     facts: RequestFacts
@@ -70,6 +72,7 @@ class RawRow(Row):
     """An event as it is kept: all that stands in its columns, on one line of JSON."""
 
     template = "sessions/lenses/_raw.html"
+    has_cells = False
     frame = 1_400
     kept: str
 
@@ -115,3 +118,5 @@ FORMS = {
     lenses.RAW: Form(_raw_row, template=SECTION),
 }
 """How the rows of each lens beside the story are put together."""
+ORDERED = Form(_tool_row, template="sessions/lenses/_ordered.html", by_turn=False)
+"""Tool calls in another order than they happened: one table, whatever turns they are of."""

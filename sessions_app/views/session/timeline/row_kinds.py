@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.utils.safestring import SafeString
@@ -18,6 +19,7 @@ from sessions_app.rendering import marks, text, toolbody, toolline
 from sessions_app.views.approvals import cards
 
 from .said import Said
+from .subjects import Subject
 
 NAMED = 5
 """Tools that the line of a run names."""
@@ -107,6 +109,7 @@ class Call(Row):
     milliseconds: float | None
     result: Entry | None
     child: Session | None
+    tool_cost: Decimal | None
     arguments: list[toolbody.Part] | None
     results: list[toolbody.Part] | None
 
@@ -174,6 +177,7 @@ class Notable(Quiet):
     folds = False
     icon: str
     meaning: str
+    subject: Subject | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ from .row_kinds import (
     UnknownEvent,
 )
 from .said import Said, teller_of
+from .subjects import subject_of
 
 FOLDED, FOLDED_LINES = 2_000, 60
 """Characters and lines of a folded text that its row carries."""
@@ -139,6 +140,7 @@ def _call(entry: Entry, window: Window, common: dict[str, Any]) -> Call:
         glance=_glance(entry, result, status),
         status=status,
         milliseconds=_milliseconds(call),
+        tool_cost=call.tool_cost if call else None,
         result=result,
         child=_child(entry, result, window),
         **_bodies(entry, result),
@@ -260,7 +262,9 @@ def _aside(entry: Entry, common: dict[str, Any]) -> Row:
     if entry.kind in NOTABLE:
         icon, meaning, words = NOTABLE[entry.kind]
         html = html_of(aside["text"]) if _is_prose(entry) else None
-        return Notable(icon=icon, meaning=meaning, html=html, facts=_facts(entry.data), **aside | {"what": words})
+        subject = subject_of(entry.kind, entry.data, entry.actor_kind, entry.actor_name)
+        aside |= {"what": words, "facts": _facts(entry.data), "subject": subject}
+        return Notable(icon=icon, meaning=meaning, html=html, **aside)
     if entry.kind == "unknown":
         raw = entry.data.get("raw")
         return UnknownEvent(facts=_facts(raw if isinstance(raw, dict) else entry.data, hidden=()), **aside)

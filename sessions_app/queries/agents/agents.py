@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
@@ -17,9 +17,10 @@ from django.utils import timezone
 from sessions_app.models import Agent, Session, SessionMeasures
 from sessions_app.models.usage import EVER
 
-from .money import usage_totals
-from .money.totals import Sums
-from .money.usage import is_kept
+from ..money import usage_totals
+from ..money.totals import Sums
+from ..money.usage import is_kept
+from ..sessions import run_findings
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -65,6 +66,13 @@ class AgentRow:
     """Approvals that are pending."""
     sums: Sums
     days: list[int]
+    findings: list[run_findings.Found]
+    """Of the rules that are on in the workspace."""
+
+    @property
+    def busiest(self) -> int:
+        """Sessions of the day with most of them."""
+        return max(self.days, default=0)
 
     @property
     def error_rate(self) -> float | None:
@@ -80,18 +88,23 @@ def by_last_seen(workspace_id: UUID) -> QuerySet[SeenAgent]:
     return found.order_by(F("last_seen").desc(nulls_last=True), "name")
 
 
-def rows(workspace_id: UUID, agents: Sequence[SeenAgent]) -> list[AgentRow]:
-    """Rows for agents of a workspace, in three queries however many they are."""
+def rows(workspace_id: UUID, agents: Sequence[SeenAgent], off: Collection[str] = ()) -> list[AgentRow]:
+    """Rows for agents of a workspace, in four queries however many they are. ``off``: rules whose findings are not
+    told there."""
     ids = [agent.pk for agent in agents]
     counts, sums, waiting = _counts(workspace_id, ids), _sums(workspace_id, ids), _waiting(workspace_id, ids)
+    findings = run_findings.by_agent(ids, off)
     first = timezone.now().date() - timedelta(days=DAYS - 1)
     found = []
     for agent in agents:
         sessions, failing = counts[agent.pk].get(EVER, (0, 0))
         days = [counts[agent.pk].get(first + timedelta(days=number), (0, 0))[0] for number in range(DAYS)]
         found.append(
-            AgentRow(agent, sessions, failing, waiting.get(agent.pk, 0), sums.get(str(agent.pk), Sums()), days)
-        )
+            AgentRow(
+                agent, sessions, failing, waiting.get(agent.pk, 0), sums.get(str(agent.pk), Sums()), days,
+                findings.get(agent.pk, []),
+            )
+        )  # fmt: skip
     return found
 
 

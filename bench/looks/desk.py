@@ -1,0 +1,125 @@
+"""A desk with something on every page, and the addresses of all its pages."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.urls import reverse
+
+from sessions_app.models import Agent, Approval, Member, ReviewQueue, Role, Session, Workspace
+from sessions_app.services import agents, audit
+from sessions_app.services.approvals import requests
+from sessions_app.services.money import budgets, totals
+from sessions_app.services.people import members
+from sessions_app.services.policies import versions
+from sessions_app.services.reviews import comments, queues, rubrics, verdicts
+from sessions_app.services.triggers import schedules, webhook_endpoints
+from vcon_app.models import Import
+from vcon_app.services.imports import demo, import_jobs
+
+BY = audit.Actor("command", name="demo")
+EDITED = "tax-exempt-invoices.jsonl"
+"""The example session that changed files."""
+ASKED = (
+    ("run_sql", {"query": "UPDATE invoices SET status = 'void' WHERE due < '2026-01-01'"}, "medium"),
+    ("send_email", {"to": "kim@example.org", "subject": "Your refund", "body": "It is on its way."}, "low"),
+    ("Bash", {"command": "cd /srv/shop && make deploy && systemctl restart shop"}, "high"),
+)
+
+RULES = [{"name": "SQL", "match": {"tool": "run_sql"}, "effect": "ask", "ask": {"risk": "medium"}}]
+
+
+def furnish(workspace: Workspace, transcripts: tuple[bytes, ...] = ()) -> Member:
+    """Fill an empty workspace: the example sessions, approvals, reviews, rules, triggers, money. Returns its admin."""
+    admin = members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=BY)[0]
+    members.add_member(workspace, "kim@example.org", "Kim", Role.REVIEWER, by=BY)
+    by = audit.Actor("person", str(admin.user_id), "Ada")
+    demo.load(workspace, by=BY)
+    for number, data in enumerate(transcripts):
+        import_jobs.run(import_jobs.start_import(workspace, f"transcript-{number}.jsonl", [data], by=BY).id)
+    import_jobs.run(import_jobs.start_import(workspace, "notes.txt", [b"no transcript"], by=BY).id)
+    here = agents.create(workspace.pk, "Parrot", by=by, runtime="scripted", description="Says what it is told to say.")
+    session = _edited(workspace)
+    for tool, arguments, risk in ASKED:
+        requests.request(session, requests.Question(tool, arguments, risk=risk), by=audit.Actor("api_key", name="CI"))
+    _review(admin, session, by)
+    versions.publish(versions.save_draft(workspace.pk, RULES, by=by), by=by)
+    schedules.create(here, by=by, name="Every morning", cron="0 7 * * *", timezone="Europe/Berlin", input_text="Begin")
+    webhook_endpoints.create(workspace.pk, "orders", "standard", agent=here, by=by)
+    budgets.set_budget(workspace.pk, Decimal(20), "day", by=by)
+    totals.fold()
+    return admin
+
+
+def _edited(workspace: Workspace) -> Session:
+    return Session.objects.filter(workspace=workspace, import_links__imported__filename=EDITED).earliest("started_at")
+
+
+def _review(admin: Member, session: Session, by: audit.Actor) -> None:
+    rubrics.add(admin, "Tone", "scale", by=by)
+    verdicts.give(session.pk, admin, verdicts.Said("fail", note="The last test was left failing."), by=by)
+    comments.add(session.pk, admin, "Why was this not asked first? @Kim", by=by)
+    queues.make(admin, queues.Rules("All failures", "has_errors=true"), by=by)
+
+
+def pages(workspace: Workspace) -> dict[str, str]:
+    """The addresses of the desk's pages, by the names of their pictures."""
+    session, other = _edited(workspace), _other(workspace)
+    page = reverse("session-detail", args=[session.agent_id, session.pk])
+    return _lists() | _session(session, page, other) | _things(workspace, session.agent) | _settings()
+
+
+def _other(workspace: Workspace) -> Session:
+    found = Session.objects.filter(workspace=workspace).exclude(pk=_edited(workspace).pk)
+    return found.order_by("-event_count", "pk")[0]
+
+
+def _lists() -> dict[str, str]:
+    return {
+        "home": "/", "sessions": "/sessions/", "nothing-found": "/sessions/?q=quagga", "inbox": "/approvals/",
+        "reasons": "/approvals/reasons/", "reviews": "/reviews/", "agents": "/agents/", "new-agent": "/agents/+/",
+        "imports": "/imports/", "usage": "/usage/", "usage-tools": "/usage/?by=tool", "wallets": "/usage/wallets/",
+        "calls": "/usage/calls/", "stops": "/stops/", "triggers": "/triggers/", "runs": "/triggers/runs/",
+        "new-schedule": "/triggers/schedules/new/", "new-webhook": "/triggers/webhooks/new/", "audit": "/audit/",
+        "oversight": "/oversight/", "not-found": "/nowhere/",
+    }  # fmt: skip
+
+
+def _session(session: Session, page: str, other: Session) -> dict[str, str]:
+    lenses = {f"session-{lens}": f"{page}?lens={lens}" for lens in ("story", "tools", "requests", "raw")}
+    parts = {part: f"{page}/{part}" for part in ("files", "cost", "waterfall", "continue", "review")}
+    return lenses | parts | {
+        "session-event": f"{page}?event=3",
+        "session-long": reverse("session-detail", args=[other.agent_id, other.pk]),
+        "compare": f"/sessions/compare/?session={session.pk}&session={other.pk}",
+        "redaction": reverse("redaction", args=[session.pk]),
+        "delete": reverse("session-delete", args=[session.pk]),
+    }  # fmt: skip
+
+
+def _things(workspace: Workspace, agent: Agent) -> dict[str, str]:
+    here = workspace.agents.get(runtime="scripted")
+    queue = ReviewQueue.objects.get(workspace=workspace)
+    asked = Approval.objects.filter(workspace=workspace).earliest("requested_at")
+    failed = Import.objects.filter(workspace=workspace, status=Import.Status.FAILED).earliest("pk")
+    return {
+        "agent": reverse("agent-detail", args=[agent.slug]),
+        "chat": reverse("agent-chat", args=[here.slug]),
+        "edit-agent": reverse("agent-edit", args=[here.slug]),
+        "versions": reverse("agent-versions", args=[here.slug]),
+        "card": reverse("approval-detail", args=[asked.pk]),
+        "queue": reverse("review-queue", args=[queue.pk]),
+        "queue-progress": reverse("review-queue-progress", args=[queue.pk]),
+        "import": reverse("import-detail", args=[failed.pk]),
+        "schedule": reverse("schedule-detail", args=[workspace.schedules.get().pk]),
+        "webhook": reverse("webhook-detail", args=[workspace.webhook_endpoints.get().pk]),
+    }  # fmt: skip
+
+
+def _settings() -> dict[str, str]:
+    return {
+        "settings": "/settings/", "rubrics": "/settings/rubrics/", "notices": "/settings/notices/",
+        "webhooks": "/settings/webhooks/", "slack": "/settings/slack/",
+        "absences": "/settings/absences/", "policies": "/settings/policies/", "new-policy": "/settings/policies/new",
+        "policy-version": "/settings/policies/versions/1/", "grants": "/settings/grants/",
+    }  # fmt: skip

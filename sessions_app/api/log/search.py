@@ -1,0 +1,34 @@
+"""Search over all transcripts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+
+from sessions_app.queries.sessions.conditions import BadFilter
+from sessions_app.queries.sessions.search import SESSIONS, search
+
+from ..auth import own_reader
+from ..paging import Cursor
+from ..parsing import reply
+from ..problems import invalid
+from ..schemas.sessions import SearchPage, SearchResult, SessionQuery
+from ..sessions import session_schemas
+
+router = Router(tags=["sessions"])
+Sessions = Annotated[int, Query(SESSIONS, ge=1, le=50, description="sessions of one page, at most 50")]
+
+
+@router.get("/search", auth=own_reader, response=SearchPage)
+def search_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Sessions, cursor: Cursor) -> HttpResponse:
+    """Sessions that say something, each with hits in context. ``q`` takes words and operators: ``refund tool:search
+    is:error cost>0.50 file:src/app.py from:2026-01-31``. Filters, order and cursor are those of ``/sessions``."""
+    try:
+        page = search(request.auth.workspace.id, wanted.filter(), limit, cursor, request.auth.sees)
+    except BadFilter as bad:
+        raise invalid(f"/{bad.field}", str(bad)) from None
+    sessions = session_schemas(result.session for result in page.results)
+    items = [SearchResult.of(result, session) for result, session in zip(page.results, sessions, strict=True)]
+    return reply(SearchPage(items=items, next_cursor=page.next_cursor, unknown=list(page.read.unknown)))

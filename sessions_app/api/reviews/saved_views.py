@@ -1,0 +1,57 @@
+"""Saved views of the session list: a name for a query, one's own or for all of the workspace."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from sessions_app import models
+from sessions_app.services.reviews import saved_views
+
+from ..auth import reader
+from ..idempotency import once
+from ..paging import Cursor, Limit, Page, keyset
+from ..parsing import reply
+from ..problems import not_found
+from ..schemas.reviews import NewSavedView, SavedView
+from .reviews import member_of
+
+router = Router(tags=["reviews"])
+
+
+def _seen(request: HttpRequest) -> Q:
+    """Views that whoever asks may use: those that are shared, and their own."""
+    here = Q(workspace=request.auth.workspace)
+    own = Q(member_id=request.auth.member_id) if request.auth.member_id else Q(pk=None)
+    return here & (Q(is_shared=True) | own)
+
+
+@router.get("/saved-views", auth=reader, response=Page[SavedView])
+def list_views(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """Shared views and one's own, the newest first. `query` is what `GET /api/v1/sessions` takes in its address."""
+    rows, next_cursor = keyset(models.SavedView.objects.filter(_seen(request)), "id", limit, cursor, UUID)
+    items = [SavedView.from_row(row, request.auth.member_id) for row in rows]
+    return reply(Page(items=items, next_cursor=next_cursor))
+
+
+@router.post("/saved-views", auth=reader, response={201: SavedView})
+@once
+def save_view(request: HttpRequest, new: NewSavedView) -> HttpResponse:
+    """Keep a query under a name, in place of one's own of that name. 403 for keys, and to share it as a viewer."""
+    member = member_of(request)
+    made = saved_views.save(member, new.name, new.query, shared=new.shared, by=request.auth.actor)
+    return reply(SavedView.from_row(made, member.pk), 201)
+
+
+@router.delete("/saved-views/{uuid:view_id}", auth=reader, response={204: None})
+def remove_view(request: HttpRequest, view_id: UUID) -> HttpResponse:
+    """Forget a view: one's own, or as an admin a shared one. 403 for keys."""
+    member = member_of(request)
+    view = models.SavedView.objects.filter(_seen(request), pk=view_id).first()
+    if view is None:
+        raise not_found("saved view")
+    saved_views.remove(view, member, by=request.auth.actor)
+    return HttpResponse(status=204)

@@ -1,0 +1,163 @@
+"""What each filter of the session list asks of a session, and each operator among the words that somebody typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+from functools import reduce
+from operator import or_
+from typing import Any
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.lookups import DataContains
+from django.db.models import F, Func, Q, TextField, Value
+from django.db.models.lookups import GreaterThanOrEqual, LessThan
+
+from sessions_app.extensions import IMPORTED, providers
+from sessions_app.models import Agent, Session
+from sessions_app.models.session_order import NEVER, STARTED
+from sessions_app.search import operators
+from sessions_app.search.operators import BadOperator, Clause
+
+from . import run_findings
+from .said import say
+
+VERDICTS = {"pass": ["pass"], "fail": ["fail"], "unsure": ["unsure"], "mixed": ["mixed"], "none": [""]}
+VERDICTS["any"] = ["pass", "fail", "unsure", "mixed"]
+"""Words of the filter "verdict", and what ``Session.verdict`` is then; ``none``: nobody has said anything."""
+NOBODY = "none"
+"""As an assignee: sessions that are assigned to nobody."""
+MOST_AGENTS = 20
+
+
+class BadFilter(ValueError):
+    """A filter has a value that means nothing; ``field`` names it."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def of_agent(workspace_id: UUID, value: str) -> Q:
+    """By id also where the slug is given, which costs a query: PostgreSQL knows of an id how many sessions it has."""
+    try:
+        return Q(agent_id=UUID(value))
+    except ValueError:
+        return Q(agent_id=Agent.objects.filter(workspace_id=workspace_id, slug=value).values_list("pk").first())
+
+
+def _costs_at_least(dollars: Decimal) -> Q:
+    return Q(measures__cost__gte=dollars)
+
+
+def _started_from(since: datetime) -> Q:
+    """In the words of the index: who has not started stands at ``NEVER`` in it."""
+    return Q(GreaterThanOrEqual(STARTED, Value(since))) if since > NEVER else Q(started_at__gte=since)
+
+
+def _started_before(until: datetime) -> Q:
+    return Q(LessThan(STARTED, Value(until)), started_at__isnull=False)
+
+
+def _of_import(import_id: UUID) -> Q:
+    """By the app that imports, see ``provenance``."""
+    return reduce(or_, (Q(pk__in=provider(import_id)) for provider in providers(IMPORTED)), Q(pk__in=()))
+
+
+class ShortNames(Func):
+    """The names of an array as they stand in its index (migration 0030), which has no room for long ones."""
+
+    function = "countersign_short_names"
+    output_field: Any = ArrayField(TextField())
+
+
+def _names(field: str, name: str) -> Q:
+    return Q(DataContains(ShortNames(F(field)), ShortNames(Value([name]))), **{f"{field}__contains": [name]})
+
+
+CONDITIONS: dict[str, Callable[[Any], Q]] = {
+    "status": lambda status: Q(status=status),
+    "origin": lambda origin: Q(origin=origin),
+    "tag": lambda tag: Q(tags__contains=[tag]),
+    "from_": _started_from,
+    "to": _started_before,
+    "model": lambda model: _names("model_names", model),
+    "tool": lambda tool: _names("tools_invoked", tool),
+    "min_cost": _costs_at_least,
+    "has_errors": lambda some: Q(error_count__gt=0) if some else Q(error_count=0),
+    "verdict": lambda word: Q(verdict__in=VERDICTS[word]),
+    "assignee": lambda who: Q(assignee=None) if who == NOBODY else Q(assignee=who),
+    "import_": _of_import,
+    "needs_approval": lambda some: Q(pending_approvals__gt=0) if some else Q(pending_approvals=0),
+}
+"""What a filter with a value asks of a session, by the filter's field."""
+
+COMPARISONS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
+MEASURED = {"cost": "measures__cost", "tokens": "measures__tokens", "turns": "turn_count", "errors": "error_count"}
+"""Columns that operators compare with a number."""
+CHOICES = {"status": Session.Status.values, "origin": Session.Origin.values, "verdict": list(VERDICTS)}
+CHOICES["finding"] = list(run_findings.CHOICES)
+
+
+def check_choice(name: str, value: Any) -> None:
+    """Raises ``BadFilter`` where a filter has only certain values, and this is none of them."""
+    if name in CHOICES and value not in CHOICES[name]:
+        raise BadFilter(name, f'"{value}" is no {name}; use one of {", ".join(CHOICES[name])}')
+
+
+def read_typed(typed: str) -> operators.Read:
+    """What somebody typed, taken apart. Raises ``BadFilter``."""
+    try:
+        return operators.read(typed)
+    except BadOperator as bad:
+        raise BadFilter("q", str(bad)) from None
+
+
+def typed_conditions(workspace_id: UUID, typed: str) -> list[Q]:
+    """One condition for the words, and one for each operator of what somebody typed. Raises ``BadFilter``."""
+    read = read_typed(typed)
+    conditions = [say(workspace_id, read.words)] if read.words else []
+    for clause in read.clauses:
+        asked = _clause(workspace_id, clause)
+        conditions.append(~asked if clause.is_excluded else asked)
+    return conditions
+
+
+def unknown_agents(workspace_id: UUID, read: operators.Read) -> list[str]:
+    """What ``agent:`` names and is no agent of the workspace."""
+    return [name for name in read.values("agent") if not _agents_called(workspace_id, name)]
+
+
+def _clause(workspace_id: UUID, clause: Clause) -> Q:
+    name, value = clause.name, clause.value
+    if name in MEASURED:
+        sign, number = value
+        return Q(**{f"{MEASURED[name]}__{COMPARISONS[sign]}": number})
+    if name == "agent":
+        return Q(agent_id__in=_agents_called(workspace_id, value))
+    if name == "file":
+        return say(workspace_id, f'"{value}"')
+    if name in ("tool", "model"):
+        return reduce(or_, (CONDITIONS[name](one) for one in spellings(value)))
+    try:
+        check_choice(name, value)
+    except BadFilter as bad:
+        raise BadFilter("q", f"{name}: {bad}") from None
+    return CONDITIONS["from_" if name == "from" else name](value)
+
+
+def spellings(name: str) -> list[str]:
+    """A name as it was typed; of one in small letters also with a capital, as coding agents call their tools."""
+    return [name, name.capitalize()] if name.islower() else [name]
+
+
+def _agents_called(workspace_id: UUID, name: str) -> list[UUID]:
+    """Agents by id, slug or name, in whatever letters."""
+    found = Agent.objects.filter(workspace_id=workspace_id)
+    try:
+        called = Q(pk=UUID(name))
+    except ValueError:
+        called = Q(slug=name.lower()) | Q(name__iexact=name)
+    return list(found.filter(called).order_by("pk").values_list("pk", flat=True)[:MOST_AGENTS])

@@ -1,0 +1,110 @@
+"""A page of the session list in which what comes in crowds does not bury work: one-call sessions are counted and not
+shown, and the samples of one evaluation log are one row.
+
+Both are found while the list is walked in its own order, in stretches: no index has them, since one over counts that
+change would make each event write to all indexes of its session. So a page reads at most 800 short rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from sessions_app.models import Session
+
+from . import session_list
+from .provenance import provenance_of
+from .session_list import Page
+
+STRETCH, STRETCHES = 200, 4
+"""Sessions that are looked at together, and how often at most, to fill a page."""
+GROUPED = ("inspect",)
+"""Formats whose files are many samples of one run. The conversations of an export are works of their own."""
+LOOKED_AT = ("id", "turn_count", "tool_call_count", "pending_approvals", "error_count", "source_format", "workspace_id")
+
+
+@dataclass(slots=True)
+class Group:
+    """Sessions of one import in a page: the first is shown, ``more`` are not."""
+
+    import_id: UUID
+    more: int = 0
+
+
+@dataclass(slots=True)
+class FoldedPage:
+    """A page, how many one-call sessions lie between its rows, and groups by the session that stands for each."""
+
+    page: Page
+    one_calls: int = 0
+    groups: dict[UUID, Group] = field(default_factory=dict)
+
+    @property
+    def folds(self) -> bool:
+        """Whether the page stands for more sessions than it shows."""
+        return bool(self.one_calls or self.groups)
+
+
+def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) -> FoldedPage:
+    """``limit`` rows, as ``session_list.page``. Where all that was looked at would be folded, nothing is."""
+    walk = _Walk(limit)
+    light = found.select_related(None).only(*LOOKED_AT)
+    place = cursor
+    for _ in range(STRETCHES):
+        looked_at = session_list.page(light, sort, STRETCH, place)
+        if not walk.take(looked_at):
+            break
+        place = looked_at.next_cursor
+    if not walk.kept:
+        return FoldedPage(session_list.page(found, sort, limit, cursor))
+    rows = found.in_bulk(walk.kept)
+    items = [rows[id_] for id_ in walk.kept if id_ in rows]
+    groups = {one.first: one.group for one in walk.imports.values() if one.group.more}
+    return FoldedPage(Page(items, walk.next_cursor), walk.one_calls, groups)  # type: ignore[arg-type]  # no sort value
+
+
+def is_one_call(session: Session) -> bool:
+    """One tool call without a message, that waits for nobody and did not fail: ``run_sql · warehouse``."""
+    needs_nobody = session.pending_approvals == 0 and session.error_count == 0
+    return session.turn_count == 0 and session.tool_call_count == 1 and needs_nobody
+
+
+@dataclass(slots=True)
+class _Import:
+    first: UUID
+    group: Group
+
+
+class _Walk:
+    """Goes through the list until ``limit`` rows are kept."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.kept: list[UUID] = []
+        self.one_calls = 0
+        self.imports: dict[UUID, _Import] = {}
+        self.next_cursor: str | None = None
+
+    def take(self, looked_at: Page) -> bool:
+        """Take a stretch; whether another is wanted."""
+        grouped = [one.pk for one in looked_at.items if one.source_format in GROUPED]
+        import_of = {id_: one.import_id for id_, one in provenance_of(grouped).items()} if grouped else {}
+        last = None
+        for one in looked_at.items:
+            import_id = import_of.get(one.pk)
+            if is_one_call(one):
+                self.one_calls += 1
+            elif import_id in self.imports:
+                self.imports[import_id].group.more += 1
+            elif len(self.kept) == self.limit:
+                self.next_cursor = session_list.cursor_of(last) if last else self.next_cursor
+                return False
+            else:
+                self.kept.append(one.pk)
+                if import_id:
+                    self.imports[import_id] = _Import(one.pk, Group(import_id))
+            last = one
+        self.next_cursor = looked_at.next_cursor
+        return looked_at.next_cursor is not None

@@ -1,0 +1,56 @@
+"""Search over all transcripts: sessions in the order and with the filters of their list, each with hits in context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Q
+
+from sessions_app.models import Session
+from sessions_app.search import typed
+from sessions_app.search.marking import snippet
+from sessions_app.search.operators import Read
+
+from ..log.hits import Hits, Narrowing, hits_of
+from . import session_list
+from .conditions import read_typed, spellings
+from .session_list import SessionFilter
+
+SESSIONS = 10
+"""Sessions of one page: of each up to 128 events are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A session that was found. ``title`` is pieces of its title, every second one found."""
+
+    session: Session
+    title: list[str]
+    hits: Hits
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPage:
+    """One page of results and the cursor of the next (None at the end). ``read``: what was typed, taken apart."""
+
+    results: list[Result]
+    next_cursor: str | None
+    read: Read
+
+
+def search(
+    workspace_id: UUID, wanted: SessionFilter, limit: int, cursor: str | None, sees: Q | None = None
+) -> ResultPage:
+    """A page of the sessions that pass, of those that the reader ``sees``. Raises ``BadFilter``."""
+    read = read_typed(wanted.q)
+    found = session_list.filtered(workspace_id, wanted)
+    page = session_list.page(found.filter(sees) if sees else found, wanted.sort, limit, cursor)
+    narrowing = Narrowing.of(read, spellings, wanted.tool, wanted.model, failed=wanted.has_errors is True)
+    hits = hits_of(page.items, read.words, narrowing) if page.items else {}
+    query = typed.read(read.words)
+    results = [
+        Result(one, snippet(str(one), query) if query.wanted else [str(one)], hits.get(one.pk, Hits()))
+        for one in page.items
+    ]
+    return ResultPage(results, page.next_cursor, read)

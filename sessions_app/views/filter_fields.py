@@ -1,0 +1,119 @@
+"""What the forms of the session list and of the search show: fields with their choices, chips, ranges of days."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from sessions_app.models import Agent, Session
+from sessions_app.queries import members
+from sessions_app.queries.sessions.conditions import VERDICTS, BadFilter, read_typed
+from sessions_app.queries.sessions.session_filter import ReadFilter
+from sessions_app.search import operators
+from sessions_app.summary.findings import RULES
+
+from . import access
+
+QUICK = (
+    ("needs_approval", "true", "Pending approvals"), ("has_errors", "true", "With errors"),
+    ("finding", "any", "With findings"),
+    ("status", "running", "Running"), ("status", "archived", "Archived"),
+    ("verdict", "none", "Not reviewed"), ("verdict", "fail", "Failed in review"), ("assignee", "me", "Assigned to me"),
+)  # fmt: skip
+NAMED = {
+    "agent": "agent", "status": "status", "origin": "came by", "tag": "tag", "from": "from", "to": "to",
+    "min_cost": "at least $", "model": "model", "tool": "tool", "used_from": "used from", "used_to": "used to",
+    "verdict": "verdict", "assignee": "assigned to", "finding": "finding:",
+}  # fmt: skip
+LABELS = {("finding", rule.name): rule.label.lower() for rule in RULES}
+"""Values that are said otherwise than they stand in the address."""
+KEPT = {"import": "of one import", "fold": "nothing folded"}
+"""Chips of filters whose value says nothing to a reader."""
+PERIODS = (("Today", 0), ("7 days", 6), ("30 days", 29), ("90 days", 89))
+"""Ranges that one click chooses, by the days before today."""
+DAY = len("2026-01-31")
+
+
+def form(request: access.DeskRequest, read: ReadFilter) -> dict[str, Any]:
+    """Chips, and the fields with what can be chosen in them."""
+    workspace_id = request.member.workspace_id
+    agents = Agent.objects.filter(workspace_id=workspace_id).order_by("name")
+    return {
+        "chips": chips(read),
+        "query": read.query(),
+        "agents": agents.only("name", "slug")[:500],
+        "statuses": Session.Status.choices,
+        "origins": Session.Origin.choices,
+        "rules": [rule for rule in RULES if rule.name not in request.member.workspace.rules_off],
+        "verdicts": VERDICTS,
+        "people": list(members.deciders(workspace_id)),
+        "days": [DayField.of(read, "from", "Started from (UTC)"), DayField.of(read, "to", "to")],
+        "periods": periods(read),
+    }
+
+
+@dataclass(frozen=True)
+class DayField:
+    """A field for a day. A moment, which a calendar would lose, and what is no date stay text."""
+
+    name: str
+    label: str
+    value: str
+    has_calendar: bool
+    is_bad: bool
+
+    @classmethod
+    def of(cls, read: ReadFilter, name: str, label: str) -> DayField:
+        value, is_bad = read.values[name], name in read.errors
+        return cls(name, label, value, not is_bad and len(value) in (0, DAY), is_bad)
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A filter that one click puts on or takes off."""
+
+    text: str
+    on: bool
+    url: str
+
+
+def chips(read: ReadFilter) -> list[Chip]:
+    """Filters that stand ready, then those that are on, and operators among the words."""
+    quick = [
+        Chip(text, read.values[name] == value, read.query(**{name: "" if read.values[name] == value else value}))
+        for name, value, text in QUICK
+    ]
+    shown = {(name, value) for name, value, _ in QUICK}
+    others = [
+        Chip(f"{label} {LABELS.get((name, read.values[name]), read.values[name])}", True, read.query(**{name: ""}))
+        for name, label in NAMED.items()
+        if read.values[name] and (name, read.values[name]) not in shown
+    ]
+    kept = [Chip(text, True, read.query(**{name: ""})) for name, text in KEPT.items() if read.values[name]]
+    return quick + others + kept + _typed(read)
+
+
+def _typed(read: ReadFilter) -> list[Chip]:
+    """Each operator of what was typed; of words that cannot be understood none."""
+    typed = read.values["q"]
+    try:
+        clauses = read_typed(typed).clauses
+    except BadFilter:
+        return []
+    named = {one.typed: one for one in clauses}
+    return [Chip(name, True, read.query(q=operators.without(typed, one))) for name, one in named.items()]
+
+
+def periods(read: ReadFilter) -> list[Chip]:
+    """Ranges of days up to today."""
+    today = timezone.now().date()
+    chosen = (read.values["from"], read.values["to"])
+    return [_period(read, text, f"{today - timedelta(days=days)}", chosen) for text, days in PERIODS]
+
+
+def _period(read: ReadFilter, text: str, since: str, chosen: tuple[str, str]) -> Chip:
+    on = chosen == (since, "")
+    return Chip(text, on, read.query(**{"from": "" if on else since, "to": ""}))

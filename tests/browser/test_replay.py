@@ -1,0 +1,33 @@
+"""A session played again in a browser: rows appear one after the other, and the address says where it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from config.database.postgres import wait_until
+from tests.views.session.build import asked, call, path_of, result, said, session_with
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PATIENCE = 60
+
+
+def test_it_is_played_to_its_end_and_stepped_back(agent, open_page):
+    """Two windows of rows, so that rows are fetched on the way; all at once, so that it lasts no time."""
+    lines = [asked("p", "Go", 0), call("slow", "Bash", {"command": "make"}, 0)]
+    lines += [said(f"m{number}", f"Step {number}", 0) for number in range(60)]
+    session = session_with(agent, [*lines, result("slow", "done", seconds=0), said("e", "The end", 0)])
+    page = open_page(f"{path_of(session)}?replay=2")
+    page.locator("#replay [data-go=play]").wait_for()
+    assert page.locator("#timeline [data-seq]:visible").count() == 2
+    assert page.locator("#e-2.is-pending").count() == 1
+    assert "event 2 of 64" in page.locator("#replay").inner_text()
+    page.keyboard.press("ArrowRight")
+    assert wait_until(lambda: page.locator("#e-3").is_visible(), PATIENCE)
+    assert page.locator("#e-4").count() == 0 or page.locator("#e-4").is_hidden()
+    page.keyboard.press("Space")
+    assert wait_until(lambda: page.locator("#e-64").is_visible(), PATIENCE)
+    assert wait_until(lambda: page.evaluate("location.search") == "?replay=64", PATIENCE)
+    assert page.locator("#e-2.is-pending").count() == 0
+    page.keyboard.press("ArrowLeft")
+    assert wait_until(lambda: page.locator("#e-64").is_hidden(), PATIENCE)
+    assert wait_until(lambda: page.evaluate("location.search") == "?replay=63", PATIENCE)

@@ -1,0 +1,154 @@
+"""Search over all transcripts: hits in context under each session, operators, pages, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from sessions_app.drafts import ToolDraft
+from sessions_app.models import Session
+from sessions_app.services import agents
+from sessions_app.views import search
+from tests.html import on_one_line
+from tests.services.build import append, call, event, result, user
+
+from ..build import session_of, words
+
+
+def titles(response) -> list[str]:
+    found = re.findall(r'<a class="untrusted" data-row[^>]*>(.*?)</a>', response.content.decode(), re.S)
+    return [re.sub(r"<[^>]+>|\s+", " ", title).strip() for title in found]
+
+
+def hits(response) -> list[str]:
+    return re.findall(r"\?event=(\d+)", response.content.decode())
+
+
+@pytest.fixture
+def desk(agent) -> dict[str, Session]:
+    """Three sessions: one that read a file and failed, one that talks of the file, one of another agent in Chinese."""
+    clerk = agents.get_or_create_agent(agent.workspace_id, "Invoice clerk")
+    made = {
+        "Reads": session_of(agent, "Reads", cost="0.10"), "Talks": session_of(agent, "Talks", cost="7.00"),
+        "Chinese": session_of(clerk, "Chinese", cost="0.50"),
+    }  # fmt: skip
+    append(
+        made["Reads"], user("look at the parcel header"),
+        event("tool_call", tool=ToolDraft(call_id="c1", name="Bash", arguments={"path": "src/app/models.py"})),
+        result("c1", status="error", text="no such parcel header"), event("agent_message", text="The header is wrong"),
+    )  # fmt: skip
+    append(made["Talks"], user("what is in src/app/models.py?"), event("agent_message", text="A header"), call("d1"))
+    append(made["Chinese"], user("日本語の注文を確認"), user("مرحبا بالعالم"))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("typed", "found", "seqs"),
+    [
+        ("header", ["Talks", "Reads"], ["4", "3", "5", "6"]),
+        ("wrong header", ["Reads"], ["6"]),
+        ("header tool:bash", ["Reads"], ["5"]),
+        ("tool:Bash", ["Reads"], ["4", "5"]),
+        ("is:error header", ["Reads"], ["5"]),
+        ("is:error", ["Reads"], ["4"]),
+        ("file:app/models.py", ["Talks", "Reads"], ["4"]),
+        ("header -file:models.py", [], []),
+        ("header cost>1", ["Talks"], ["4"]),
+        ('agent:"invoice clerk"', ["Chinese"], []),
+        ("agent:invoice-clerk 注文", ["Chinese"], ["3"]),
+        ("مرحبا", ["Chinese"], ["4"]),
+        ("talks", ["Talks"], []),
+        ("on:2001-01-01", [], []),
+        ("head*", ["Talks", "Reads"], ["4", "3", "5", "6"]),
+    ],
+)
+def test_sessions_are_found_with_hits_that_lead_to_their_events(viewer, desk, typed, found, seqs):
+    answer = viewer.get("/search/", {"q": typed})
+    assert (sorted(titles(answer)), sorted(hits(answer))) == (sorted(found), sorted(seqs))
+
+
+def test_a_hit_is_marked_and_leads_to_its_event(viewer, desk):
+    page = on_one_line(viewer.get("/search/?q=wrong"))
+    at = desk["Reads"]
+    assert f"chat/{at.pk}?event=6&amp;q=wrong#e-6" in page
+    assert "The header is <mark>wrong</mark>" in page
+    assert "<mark>Talks</mark>" in on_one_line(viewer.get("/search/?q=talks"))
+
+
+def test_words_that_stand_in_different_events_are_shown_where_each_is(viewer, desk):
+    assert hits(viewer.get("/search/?q=wrong+look")) == ["2", "3", "6"]
+
+
+def test_where_no_event_is_what_the_operators_ask_for_the_page_says_so(viewer, desk):
+    answer = viewer.get("/search/?q=came+tool:Bash")
+    assert "not where the operators ask for it" in words(answer) and hits(answer) == ["1"]
+
+
+def test_operators_are_chips_and_go_along_with_the_fields(viewer, desk):
+    page = on_one_line(viewer.get("/search/", {"q": "header cost>1", "agent": "refund-agent"}))
+    assert 'href="?agent=refund-agent&amp;q=header" aria-current="true">cost&gt;1' in page
+    assert 'value="header cost&gt;1"' in page and titles(viewer.get("/search/?q=header+cost>1&tool=Bash")) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "says"),
+    [
+        ("q=is:purple", 400, "Search: is: “"), ("q=cost>x", 400, "is no amount of dollars"),
+        ("q=status:gone", 400, '"gone" is no status; use one of'), ("status=gone", 400, "is no status"),
+        ("mood=good", 400, "no filter of this name"), ("q=header&cursor=x", 400, "begin again without one"),
+        ("q=colour:red", 200, "“colour:” is no operator and is looked for as a word"),
+        ("q=agent:nobody", 200, "There is no agent “nobody” in this workspace"),
+        ("q=absent", 200, "Nothing was found"), ("", 200, "What can be searched for"), ("q=...", 200, "Nothing was"),
+    ],
+)  # fmt: skip
+def test_what_stands_for_nothing_is_told_and_nothing_gets_lost(viewer, desk, query, status, says):
+    for path in ("/search/", "/sessions/"):
+        answer = viewer.get(f"{path}?{query}")
+        if path == "/search/":
+            assert says.replace("“", "").split(":")[-1].strip() in words(answer).replace("“", "")
+        assert answer.status_code == status
+    assert 'role="search"' in answer.content.decode()
+
+
+def test_more_sessions_follow_without_a_gap(viewer, agent, monkeypatch):
+    monkeypatch.setattr(search, "SESSIONS", 2)
+    for number in range(5):
+        session_of(agent, f"Number {number}")
+    page = viewer.get("/search/?q=parcel&sort=title")
+    assert titles(page) == ["Number 0", "Number 1"]
+    more = re.search(r'href="(\?[^"]*cursor=[^"]*)"', page.content.decode())[1].replace("&amp;", "&")
+    session_of(agent, "Number 00")
+    fragment = viewer.get(f"/search/{more}", headers={"HX-Request": "true"})
+    assert titles(fragment) == ["Number 2", "Number 3"] and "<html" not in fragment.content.decode()
+
+
+def test_nothing_of_another_workspace_is_found(charlie, desk):
+    for typed in ("header", "tool:Bash", "is:error", "file:models.py", "agent:refund-agent"):
+        assert titles(charlie.get("/search/", {"q": typed})) == []
+
+
+def test_what_was_said_is_text(viewer, agent):
+    append(session_of(agent, "<b>bold</b>"), user("<script>alert(1)</script> \u202egnp.exe needle"))
+    page = viewer.get("/search/?q=needle").content.decode()
+    assert "<script>alert" not in page and "<b>bold" not in page and "\u202e" not in page
+
+
+def test_a_page_costs_the_same_however_many_it_shows(viewer, agent):
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert viewer.get("/search/?q=parcel+tool:search+is:error").status_code == 200
+        return len(queries)
+
+    def one_more(number: int) -> None:
+        made = session_of(agent, f"Number {number}", cost=Decimal("0.1"))
+        append(made, user("the parcel"), call("c"), result("c", status="error", text="parcel"))
+
+    one_more(0)
+    before = asked()
+    for number in range(1, 5):
+        one_more(number)
+    assert asked() <= before

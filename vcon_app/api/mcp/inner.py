@@ -1,0 +1,60 @@
+"""The JSON API, asked by a tool: the same addresses with the caller's own key, so that a tool sees what a key does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextvars import ContextVar
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.http import HttpRequest, QueryDict
+from django.http.response import HttpResponseBase
+from django.urls import resolve
+
+CALLER: ContextVar[HttpRequest] = ContextVar("caller")
+"""The request that a tool is called in."""
+MOST_BYTES = 1_000_000
+"""Of an answer: more than a model reads at once, and much less than the largest session."""
+KEPT = ("SERVER_NAME", "SERVER_PORT", "REMOTE_ADDR", "HTTP_HOST", "HTTP_AUTHORIZATION", "wsgi.url_scheme")
+
+
+class Refused(Exception):
+    """The API says no; the message is its reason, in words for whoever asked."""
+
+
+async def get(path: str, query: Mapping[str, Any] | None = None) -> Any:
+    """What ``GET path`` answers to the caller: a JSON value, or text. Raises ``Refused``."""
+    body, kind = await _answer(path, {name: value for name, value in (query or {}).items() if value not in (None, "")})
+    return orjson.loads(body) if kind.startswith("application/json") else body.decode()
+
+
+async def _answer(path: str, query: dict[str, Any]) -> tuple[bytes, str]:
+    outer = CALLER.get()
+    request = HttpRequest()
+    request.method, request.path, request.path_info = "GET", path, path
+    request.META = {name: outer.META[name] for name in KEPT if name in outer.META}
+    request.META["QUERY_STRING"] = urlencode(query)
+    request.GET = QueryDict(request.META["QUERY_STRING"])
+    request.resolver_match = match = resolve(path)
+    view = match.func if iscoroutinefunction(match.func) else sync_to_async(match.func)
+    response: HttpResponseBase = await view(request, *match.args, **match.kwargs)
+    body = b""
+    async for piece in _pieces(response):
+        body += piece
+        if len(body) > MOST_BYTES:
+            raise Refused(f"it is larger than {MOST_BYTES:,} bytes; read it page by page with the tools")
+    if response.status_code >= 400:
+        raise Refused(str(orjson.loads(body).get("detail", "it was refused")))
+    return body, response.headers.get("Content-Type", "")
+
+
+async def _pieces(response: Any) -> AsyncIterator[bytes]:
+    if not response.streaming:
+        yield response.content
+    elif response.is_async:
+        async for piece in response:
+            yield piece
+    else:
+        yield await sync_to_async(lambda: b"".join(response))()

@@ -1,0 +1,96 @@
+"""Spans in, by OTLP/HTTP (opentelemetry.io/docs/specs/otlp, 1.5): protobuf or JSON, plain or packed by gzip.
+
+Answers are in the encoding of the request; errors are problem details, as everywhere (exporters look at the status
+alone). An answer means that the spans are
+kept: exporters throw away what was answered with success, and send again what was answered with 429 or 503.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+from sessions_app.api.auth import own_asker
+from sessions_app.api.problems import Problem, invalid
+from vcon_app.formats.otel_genai import wire
+from vcon_app.services.spans import receiving
+
+router = Router(tags=["spans"])
+bare_router = Router(tags=["spans"])
+"""At the root of the site, for exporters that can be told a host and no path."""
+PROTOBUF, JSON = "application/x-protobuf", "application/json"
+RETRY_SECONDS = 5
+MOST_UNPACKED = 2
+"""Times the size of a body that it may unpack to."""
+FAULTS: dict[type[Exception], Any] = {
+    wire.Malformed: lambda error: Problem(400, str(error)),
+    receiving.Busy: lambda error: Problem(429, str(error), headers={"Retry-After": str(RETRY_SECONDS)}),
+}
+BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "an ExportTraceServiceRequest of OTLP",
+        "content": {
+            PROTOBUF: {"schema": {"type": "string", "format": "binary"}},
+            JSON: {"schema": {
+                "type": "object", "additionalProperties": False,
+                "properties": {"resourceSpans": {"type": "array", "items": {}}},
+            }},
+        },
+    },
+    "responses": {200: {"description": "kept", "content": {
+        PROTOBUF: {"schema": {"type": "string", "format": "binary"}},
+        JSON: {"schema": {"type": "object", "properties": {"partialSuccess": {"type": "object"}}}},
+    }}},
+}  # fmt: skip
+
+
+@bare_router.post("/v1/traces", auth=own_asker, openapi_extra=BODY, operation_id="export_traces_bare")
+@router.post("/otlp/v1/traces", auth=own_asker, openapi_extra=BODY)
+def export_traces(request: HttpRequest) -> HttpResponse:
+    """Take spans in: each conversation (``gen_ai.conversation.id``, ``session.id``), else each trace, is a session.
+
+    The answer comes when they are kept; a worker tells them as events within seconds. A span that comes again is the
+    same span. 429 with ``Retry-After`` when many wait.
+    """
+    kind = request.content_type
+    if kind not in (PROTOBUF, JSON):
+        raise Problem(415, f'send OTLP as "{PROTOBUF}" or "{JSON}", not as "{kind}"')
+    body = _unpacked(request)
+    records = wire.from_protobuf(body) if kind == PROTOBUF else _from_json(body)
+    principal = request.auth
+    receiving.receive(receiving.Sender(principal.workspace, principal.actor, principal.is_narrowed), records)
+    done = ExportTraceServiceResponse().SerializeToString() if kind == PROTOBUF else b"{}"
+    return HttpResponse(done, content_type=kind)
+
+
+def _from_json(body: bytes) -> list[wire.Record]:
+    try:
+        return wire.from_json(body)
+    except wire.UnknownField as error:
+        pointer = error.name.replace("~", "~0").replace("/", "~1")
+        raise invalid(f"/{pointer}", str(error)) from None
+
+
+def _unpacked(request: HttpRequest) -> bytes:
+    packing = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if packing == "identity":
+        return request.body
+    if packing != "gzip":
+        raise Problem(415, f'send the body as it is or packed by gzip, not by "{packing}"')
+    most = MOST_UNPACKED * settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        body = unpacker.decompress(request.body, most)
+        if unpacker.unconsumed_tail:
+            raise Problem(413, f"unpacked the body is larger than {most:,} bytes; send less at a time")
+        if not unpacker.eof:
+            raise Problem(400, "the packed body ends too early")
+    except zlib.error as error:
+        raise Problem(400, f"the body is not packed by gzip: {error}") from None
+    return body

@@ -1,0 +1,35 @@
+"""Everything else in the file of a session: what became no event, searchable, each value with its place."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_safe
+
+from sessions_app.views import access
+from sessions_app.views.pages import page_or_fragment
+from vcon_app.queries.file_parts import file_parts
+
+LONGEST_SEARCH = 200
+OPENED = 40
+"""Parts with fewer values than this are shown open when somebody searched."""
+
+
+@require_safe
+@access.viewer
+def index(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
+    """The parts of the file, of ``?q=`` only those values that have the words."""
+    session = access.session_read(request, session_id)
+    words = request.GET.get("q", "").strip()[:LONGEST_SEARCH]
+    parts = file_parts(session, words)
+    context = {
+        "session": session,
+        "words": words,
+        "parts": parts,
+        "count": sum(len(part.values) for part in parts),
+        "opened": bool(words) or sum(len(part.values) for part in parts) <= OPENED,
+        "template": "sources/_file_parts.html",
+        "title": "Everything else in the file",
+    }
+    return page_or_fragment(request, "sessions/alone.html", "sources/_file_parts.html", context)
