@@ -15,6 +15,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
+from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
@@ -70,17 +71,19 @@ def member_of(request: HttpRequest) -> Member:
     member = members.membership(request.user, UUID(chosen)) if chosen else None
     member = member or members.membership(request.user)
     if member is None:
-        raise PermissionDenied("You are not a member of any workspace. Ask an admin to add you to theirs.")
+        raise PermissionDenied(_("You are not a member of any workspace. Ask an admin to add you to theirs."))
     return member
 
 
 def require(member: Member, needed: Role) -> None:
     """Raises 403 when the member's role does not cover the one that is needed."""
     if not Role(member.role).covers(needed):
-        raise PermissionDenied(
-            f"This needs the role {needed.label.lower()}; you are {member.get_role_display().lower()} in "
-            f"{member.workspace}. Ask an admin of the workspace for the role."
+        needs = _(
+            "This needs the role %(needed)s; you are %(role)s in %(workspace)s. "
+            "Ask an admin of the workspace for the role."
         )
+        role = member.get_role_display().lower()
+        raise PermissionDenied(needs % {"needed": needed.label.lower(), "role": role, "workspace": member.workspace})
 
 
 def _to_sign_in(request: DeskRequest) -> HttpResponseBase:
@@ -114,7 +117,7 @@ def agent_read(request: DeskRequest, slug: str) -> Agent:
     """An agent of the workspace by its slug; 404 otherwise."""
     agent = Agent.objects.filter(workspace_id=request.member.workspace_id, slug=slug).first()
     if agent is None:
-        raise Http404("There is no such agent in this workspace.")
+        raise Http404(_("There is no such agent in this workspace."))
     return agent
 
 
@@ -128,8 +131,7 @@ def one(objects: QuerySet[Found], request: DeskRequest, id_: UUID) -> Found:
     found = objects.filter(workspace_id=request.member.workspace_id, pk=id_).first()
     if found is None:
         noun = objects.model._meta.verbose_name
-        gone = erasure.tombstone_of(request.member.workspace_id, id_)
-        raise Http404(
-            f"This {noun} was deleted on {gone.at:%Y-%m-%d}." if gone else f"There is no such {noun} in this workspace."
-        )
+        if gone := erasure.tombstone_of(request.member.workspace_id, id_):
+            raise Http404(_("This %(noun)s was deleted on %(day)s.") % {"noun": noun, "day": f"{gone.at:%Y-%m-%d}"})
+        raise Http404(_("There is no such %(noun)s in this workspace.") % {"noun": noun})
     return found

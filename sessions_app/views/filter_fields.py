@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 
 from sessions_app.models import Agent, Session
 from sessions_app.queries import members
@@ -18,21 +19,30 @@ from sessions_app.summary.findings import RULES
 from . import access
 
 QUICK = (
-    ("needs_approval", "true", "Pending approvals"), ("has_errors", "true", "With errors"),
-    ("finding", "any", "With findings"),
-    ("status", "running", "Running"), ("status", "archived", "Archived"),
-    ("verdict", "none", "Not reviewed"), ("verdict", "fail", "Failed in review"), ("assignee", "me", "Assigned to me"),
-)  # fmt: skip
+    ("needs_approval", "true", gettext_lazy("Pending approvals")),
+    ("has_errors", "true", gettext_lazy("With errors")),
+    ("finding", "any", gettext_lazy("With findings")),
+    ("status", "running", gettext_lazy("Running")),
+    ("status", "archived", gettext_lazy("Archived")),
+    ("verdict", "none", gettext_lazy("Not reviewed")),
+    ("verdict", "fail", gettext_lazy("Failed in review")),
+    ("assignee", "me", gettext_lazy("Assigned to me")),
+)
 NAMED = {
-    "agent": "agent", "status": "status", "origin": "came by", "tag": "tag", "from": "from", "to": "to",
-    "min_cost": "at least $", "model": "model", "tool": "tool", "used_from": "used from", "used_to": "used to",
-    "verdict": "verdict", "assignee": "assigned to", "finding": "finding:",
+    "agent": gettext_lazy("agent"), "status": gettext_lazy("status"), "origin": gettext_lazy("came by"),
+    "tag": gettext_lazy("tag"), "from": gettext_lazy("from"), "to": gettext_lazy("to"),
+    "min_cost": gettext_lazy("at least $"), "model": gettext_lazy("model"), "tool": gettext_lazy("tool"),
+    "used_from": gettext_lazy("used from"), "used_to": gettext_lazy("used to"), "verdict": gettext_lazy("verdict"),
+    "assignee": gettext_lazy("assigned to"), "finding": gettext_lazy("finding:"),
 }  # fmt: skip
 LABELS = {("finding", rule.name): rule.label.lower() for rule in RULES}
 """Values that are said otherwise than they stand in the address."""
-KEPT = {"import": "of one import", "fold": "nothing folded"}
+KEPT = {"import": gettext_lazy("of one import"), "fold": gettext_lazy("nothing folded")}
 """Chips of filters whose value says nothing to a reader."""
-PERIODS = (("Today", 0), ("7 days", 6), ("30 days", 29), ("90 days", 89))
+PERIODS = (
+    (gettext_lazy("Today"), 0), (gettext_lazy("7 days"), 6),
+    (gettext_lazy("30 days"), 29), (gettext_lazy("90 days"), 89),
+)  # fmt: skip
 """Ranges that one click chooses, by the days before today."""
 DAY = len("2026-01-31")
 
@@ -50,7 +60,7 @@ def form(request: access.DeskRequest, read: ReadFilter) -> dict[str, Any]:
         "rules": [rule for rule in RULES if rule.name not in request.member.workspace.rules_off],
         "verdicts": VERDICTS,
         "people": list(members.deciders(workspace_id)),
-        "days": [DayField.of(read, "from", "Started from (UTC)"), DayField.of(read, "to", "to")],
+        "days": [DayField.of(read, "from", gettext("Started from (UTC)")), DayField.of(read, "to", gettext("to"))],
         "periods": periods(read),
     }
 

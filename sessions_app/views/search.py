@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from sessions_app.queries.sessions import conditions, said, session_filter
@@ -24,7 +25,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     """The URL holds what is searched for, filter, order and place, by the names of the session list."""
     read = session_filter.read(request.GET, request.member.pk)
     for name in session_filter.unknown(request.GET):
-        read.errors[name] = "the search has no filter of this name; take it out of the address"
+        read.errors[name] = _("the search has no filter of this name; take it out of the address")
     cursor = request.GET.get("cursor")
     is_more = bool(cursor) and wants_fragment(request)
     context: dict[str, Any] = {"read": read, "operator_names": operators.NAMES}
@@ -64,7 +65,8 @@ def _notices(request: access.DeskRequest, read: Read) -> list[str]:
     """One sentence for each thing in what was typed that stands for nothing here."""
     agents = conditions.unknown_agents(request.member.workspace_id, read)
     told = [
-        f"There is no agent “{name}” in this workspace; the filter “Agent” names those that there are"
+        _("There is no agent “%(name)s” in this workspace; the filter “Agent” names those that there are")
+        % {"name": name}
         for name in agents
     ]
     return [*([read.told] if read.told else []), *told]

@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
@@ -25,7 +27,7 @@ from .settings import push
 BY_LINK = "by_link"
 """In the browser session of who came by a link, its purpose: they need not know their password to choose another."""
 
-BUSY = "Many passwords are being checked just now. Try again in a few seconds."
+BUSY = gettext_lazy("Many passwords are being checked just now. Try again in a few seconds.")
 
 
 @sensitive_post_parameters("password")
@@ -46,7 +48,7 @@ def form(request: HttpRequest) -> HttpResponse:
     except password_checks.Busy as busy:
         return _busy(request, target, name, busy)
     if user is None:
-        return _again(request, target, name, "No member has this e-mail and password.", 422)
+        return _again(request, target, name, _("No member has this e-mail and password."), 422)
     login(request, user)
     tell_of_resets(request, user)
     response = redirect(target)
@@ -57,12 +59,25 @@ def form(request: HttpRequest) -> HttpResponse:
 def tell_of_resets(request: HttpRequest, user: User) -> None:
     """Say which links to change their password admins have made since this person was here last."""
     for reset in sign_in_links.untold_resets(user):
-        used = f"It was used on {reset.used_at:%Y-%m-%d at %H:%M} UTC" if reset.used_at else "Nobody has used it"
         messages.warning(
             request,
-            f"{reset.made_by or 'You'} made a link to choose another password for you on "
-            f"{reset.created_at:%Y-%m-%d at %H:%M} UTC. {used}. If you did not ask for it, tell another admin.",
+            f"{_made(reset)} {_used(reset)} {_('If you did not ask for it, tell another admin.')}",
         )
+
+
+def _made(reset: SignInLink) -> str:
+    moment = {"day": f"{reset.created_at:%Y-%m-%d}", "time": f"{reset.created_at:%H:%M}"}
+    if reset.made_by:
+        made = _("%(maker)s made a link to choose another password for you on %(day)s at %(time)s UTC.")
+        return made % {"maker": reset.made_by, **moment}
+    return _("You made a link to choose another password for you on %(day)s at %(time)s UTC.") % moment
+
+
+def _used(reset: SignInLink) -> str:
+    if reset.used_at is None:
+        return _("Nobody has used it.")
+    moment = {"day": f"{reset.used_at:%Y-%m-%d}", "time": f"{reset.used_at:%H:%M}"}
+    return _("It was used on %(day)s at %(time)s UTC.") % moment
 
 
 def _checked(request: HttpRequest, name: str, secret: str) -> User | None:
@@ -84,11 +99,15 @@ def _checked(request: HttpRequest, name: str, secret: str) -> User | None:
 
 
 def _wait_sentence(seconds: int) -> str:
-    wait = f"{seconds} seconds" if seconds < 100 else f"{round(seconds / 60)} minutes"
-    return (
-        f"Too many wrong passwords. Wait {wait}, then try again; in a browser in which you have signed in before, "
+    if seconds < 100:
+        wait = ngettext("%(n)d second", "%(n)d seconds", seconds) % {"n": seconds}
+    else:
+        minutes = round(seconds / 60)
+        wait = ngettext("%(n)d minute", "%(n)d minutes", minutes) % {"n": minutes}
+    return _(
+        "Too many wrong passwords. Wait %(wait)s, then try again; in a browser in which you have signed in before, "
         "you can at once. An admin can also send you a one-time link."
-    )
+    ) % {"wait": wait}
 
 
 def _busy(request: HttpRequest, target: str, name: str, busy: password_checks.Busy) -> HttpResponse:
@@ -128,7 +147,7 @@ class PasswordForm(forms.Form):
 
     def clean_current(self) -> str:
         if not password_checks.is_password_of(self.user, self.cleaned_data["current"]):
-            raise forms.ValidationError("This is not your password.")
+            raise forms.ValidationError(_("This is not your password."))
         return self.cleaned_data["current"]
 
     def clean_password(self) -> str:
@@ -146,7 +165,7 @@ def password(request: HttpRequest) -> HttpResponse:
     try:
         return _change_password(request, entered)
     except password_checks.Busy:
-        entered.add_error(None, f"{BUSY} Nothing was changed.")
+        entered.add_error(None, f"{BUSY} {_('Nothing was changed.')}")
         response = render(request, "sign_in/password.html", {"form": entered}, status=503)
         response.headers["Retry-After"] = str(password_checks.RETRY_SECONDS)
         return response
@@ -163,7 +182,7 @@ def _change_password(request: HttpRequest, entered: PasswordForm) -> HttpRespons
         else:
             update_session_auth_hash(request, request.user)
             request.session.pop(BY_LINK, None)
-            messages.success(request, "Saved. Next time you can sign in with your e-mail and this password.")
+            messages.success(request, _("Saved. Next time you can sign in with your e-mail and this password."))
             response = redirect("home")
             known_browsers.remember(request, response, request.user)
             return response

@@ -10,6 +10,7 @@ from django.contrib.auth import login, password_validation, update_session_auth_
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -64,7 +65,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
     used.user.refresh_from_db()
     login(request, used.user)
     if form:
-        messages.success(request, "Your new password is saved. You are signed out everywhere else.")
+        messages.success(request, _("Your new password is saved. You are signed out everywhere else."))
         return redirect("home")
     request.session[sign_in.BY_LINK] = used.purpose
     return redirect("home" if used.user.has_usable_password() else "password-set")
@@ -90,7 +91,9 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     try:
         if request.POST.get("answer") != "accept":
             invitations.decline(token, request.user)
-            messages.success(request, f"You declined the invitation to {found.workspace}.")
+            messages.success(
+                request, _("You declined the invitation to %(workspace)s.") % {"workspace": found.workspace}
+            )
             return redirect("home")
         if form and not form.is_valid():
             return render(request, "sign_in/invitation.html", shown, status=422)
@@ -102,7 +105,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     update_session_auth_hash(request, request.user)
     request.session.pop(sign_in.BY_LINK, None)
     request.session[access.WORKSPACE_KEY] = str(member.workspace_id)
-    messages.success(request, f"You are a member of {found.workspace} now.")
+    messages.success(request, _("You are a member of %(workspace)s now.") % {"workspace": found.workspace})
     return redirect("home")
 
 

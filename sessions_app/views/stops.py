@@ -13,6 +13,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from sessions_app.models import Agent, Role, Stop
@@ -24,21 +26,21 @@ from .context import STRIPS
 
 SHOWN = 50
 ENDS = {
-    "": "until somebody lifts it", "900": "15 minutes", "3600": "1 hour", "14400": "4 hours", "86400": "1 day",
-    "604800": "7 days",
+    "": gettext_lazy("until somebody lifts it"), "900": gettext_lazy("15 minutes"), "3600": gettext_lazy("1 hour"),
+    "14400": gettext_lazy("4 hours"), "86400": gettext_lazy("1 day"), "604800": gettext_lazy("7 days"),
 }  # fmt: skip
 
 
 class StopForm(forms.Form):
     agent = forms.ModelChoiceField(
-        Agent.objects.none(), to_field_name="slug", required=False, empty_label="every agent of this workspace",
-        label="Agent",
+        Agent.objects.none(), to_field_name="slug", required=False, label=gettext_lazy("Agent"),
+        empty_label=gettext_lazy("every agent of this workspace"),
     )  # fmt: skip
     reason = forms.CharField(
-        max_length=stops.MOST_REASON, label="Why", widget=forms.Textarea({"rows": 2}),
-        help_text="Shown on every page and told to the agents.",
+        max_length=stops.MOST_REASON, label=gettext_lazy("Why"), widget=forms.Textarea({"rows": 2}),
+        help_text=gettext_lazy("Shown on every page and told to the agents."),
     )  # fmt: skip
-    seconds = forms.ChoiceField(choices=ENDS.items(), required=False, label="For how long")
+    seconds = forms.ChoiceField(choices=ENDS.items(), required=False, label=gettext_lazy("For how long"))
 
     def __init__(self, workspace_id: UUID, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -79,7 +81,11 @@ def index(request: access.DeskRequest) -> HttpResponse:
     except stops.Refused as refused:
         form.add_error("reason" if refused.field == "reason" else "seconds", str(refused))
         return _page(request, form, 422)
-    messages.warning(request, f"{made.agent.name if made.agent else 'Every agent'} is stopped. Nothing new begins.")
+    if made.agent:
+        told = _("%(agent)s is stopped. Nothing new begins.") % {"agent": made.agent.name}
+    else:
+        told = _("Every agent is stopped. Nothing new begins.")
+    messages.warning(request, told)
     return redirect("stop-list")
 
 
@@ -94,12 +100,13 @@ def lift(request: access.DeskRequest, stop_id: UUID) -> HttpResponse:
     except stops.NotAllowed as refused:
         raise PermissionDenied(f"{refused}.") from None
     except (stops.NotInForce, stops.Refused) as refused:
-        messages.error(request, f"Not lifted: {refused}.")
+        messages.error(request, _("Not lifted: %(why)s.") % {"why": refused})
         return redirect("stop-list")
-    name = stop.agent.name if stop.agent else "every agent"
-    messages.success(
-        request, f"The stop of {name} is lifted. Messages that were held back wait until somebody sends them."
-    )
+    if stop.agent:
+        told = _("The stop of %(agent)s is lifted.") % {"agent": stop.agent.name}
+    else:
+        told = _("The stop of every agent is lifted.")
+    messages.success(request, f"{told} {_('Messages that were held back wait until somebody sends them.')}")
     return redirect("stop-list")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from sessions_app.views import access
@@ -23,7 +24,8 @@ def report(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
         context["losses"] = export_jobs.report(session, format, _options(request))
     except export_options.CannotExport as error:
         context["problem"] = str(error)
-    context["title"] = f"What {format} would leave out" if not context["problem"] else "No such export"
+    would = _("What %(format)s would leave out") % {"format": format}
+    context["title"] = would if not context["problem"] else _("No such export")
     status = 422 if context["problem"] else 200
     return page_or_fragment(request, "sessions/alone.html", "sources/_loss.html", context, status=status)
 

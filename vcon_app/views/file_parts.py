@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from sessions_app.views import access
@@ -30,6 +31,6 @@ def index(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
         "count": sum(len(part.values) for part in parts),
         "opened": bool(words) or sum(len(part.values) for part in parts) <= OPENED,
         "template": "sources/_file_parts.html",
-        "title": "Everything else in the file",
+        "title": _("Everything else in the file"),
     }
     return page_or_fragment(request, "sessions/alone.html", "sources/_file_parts.html", context)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from sessions_app.extensions import Part
 from sessions_app.models import Agent, Event, Role, Session
@@ -27,9 +28,9 @@ Signature = dict[str, Any]
 
 
 FIRST = {
-    "html": ("Share a page", "one file that opens in any browser, offline"),
-    "bundle": ("Hand over", "a signed bundle that anyone can verify"),
-    export_options.ORIGINAL: ("Original file", "the bytes as they came in"),
+    "html": (gettext_lazy("Share a page"), gettext_lazy("one file that opens in any browser, offline")),
+    "bundle": (gettext_lazy("Hand over"), gettext_lazy("a signed bundle that anyone can verify")),
+    export_options.ORIGINAL: (gettext_lazy("Original file"), gettext_lazy("the bytes as they came in")),
 }
 """What nearly everybody wants, in words; the other formats are behind these."""
 

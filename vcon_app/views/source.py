@@ -6,6 +6,7 @@ import io
 from uuid import UUID
 
 from django.http import Http404, HttpResponse, HttpResponseBase
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Event
@@ -29,7 +30,7 @@ def event_source(request: access.DeskRequest, session_id: UUID, seq: int) -> Htt
     )
     link = sources.link_of(event) if event else None
     if event is None or link is None:
-        raise Http404("This event was not read from a file.")
+        raise Http404(_("This event was not read from a file."))
     try:
         if request.GET.get("download"):
             return _download(event, link)
@@ -44,7 +45,7 @@ def event_source(request: access.DeskRequest, session_id: UUID, seq: int) -> Htt
         "problem": problem,
         "template": "sources/_record.html",
     }
-    context["title"] = f"Event {event.seq}, as it stands in the file"
+    context["title"] = _("Event %(seq)d, as it stands in the file") % {"seq": event.seq}
     return page_or_fragment(request, "sessions/alone.html", "sources/_record.html", context)
 
 

@@ -9,6 +9,8 @@ from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from sessions_app.views import access
@@ -21,15 +23,15 @@ from vcon_app.signing.keys import LONGEST_PEM
 class AnchorForm(forms.Form):
     """A PEM text, pasted or as a file."""
 
-    name = forms.CharField(max_length=100, required=False)
-    origin = forms.CharField(max_length=200, required=False)
-    pem = forms.CharField(max_length=LONGEST_PEM, required=False, label="Certificate or public key")
-    file = forms.FileField(required=False)
+    name = forms.CharField(max_length=100, required=False, label=gettext_lazy("Name"))
+    origin = forms.CharField(max_length=200, required=False, label=gettext_lazy("Origin"))
+    pem = forms.CharField(max_length=LONGEST_PEM, required=False, label=gettext_lazy("Certificate or public key"))
+    file = forms.FileField(required=False, label=gettext_lazy("File"))
 
     def clean(self) -> dict[str, object]:
         entered = super().clean()
         if not self.errors and not entered.get("pem") and not entered.get("file"):
-            self.add_error("pem", "Paste a certificate or a public key, or choose its file.")
+            self.add_error("pem", _("Paste a certificate or a public key, or choose its file."))
         return entered
 
 
@@ -50,7 +52,8 @@ def add(request: access.DeskRequest) -> HttpResponse:
         if "PRIVATE KEY" in pem:
             form.data = form.data | {"pem": ""}  # it is not sent back either
         return workspace.page(request, 422, anchor_form=form)
-    messages.success(request, f'"{anchor}" is trusted now. Signatures of imported files are being checked again.')
+    told = _('"%(anchor)s" is trusted now. Signatures of imported files are being checked again.') % {"anchor": anchor}
+    messages.success(request, told)
     return redirect("settings")
 
 
@@ -59,7 +62,8 @@ def add(request: access.DeskRequest) -> HttpResponse:
 def remove(request: access.DeskRequest, anchor_id: UUID) -> HttpResponse:
     anchor = access.one(TrustAnchor.objects.all(), request, anchor_id)
     anchors.remove(anchor, by=access.actor(request))
-    messages.success(request, f'"{anchor}" is not trusted any more. What hung on it is being checked again.')
+    told = _('"%(anchor)s" is not trusted any more. What hung on it is being checked again.') % {"anchor": anchor}
+    messages.success(request, told)
     return redirect("settings")
 
 

@@ -9,6 +9,8 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.models import Role, Rubric
@@ -22,8 +24,8 @@ from .. import access
 class RubricForm(forms.Form):
     """A rubric to add."""
 
-    name = forms.CharField(max_length=rubrics.MOST_NAME, label="Name")
-    kind = forms.ChoiceField(choices=Rubric.Kind.choices, label="Scored")
+    name = forms.CharField(max_length=rubrics.MOST_NAME, label=gettext_lazy("Name"))
+    kind = forms.ChoiceField(choices=Rubric.Kind.choices, label=gettext_lazy("Scored"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -42,7 +44,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     except Refused as refused:
         form.add_error(refused.field, str(refused))
         return _page(request, form, 422)
-    messages.success(request, f"Reviewers score {made.name} from now on.")
+    messages.success(request, _("Reviewers score %(rubric)s from now on.") % {"rubric": made.name})
     return redirect("rubric-list")
 
 
@@ -52,7 +54,8 @@ def retire(request: access.DeskRequest, rubric_id: UUID) -> HttpResponse:
     """Ask for it no more."""
     rubric = access.one(Rubric.objects.all(), request, rubric_id)
     rubrics.retire(rubric, request.member, by=access.actor(request))
-    messages.success(request, f"{rubric.name} is not asked for any more; scores that were given stay.")
+    told = _("%(rubric)s is not asked for any more; scores that were given stay.") % {"rubric": rubric.name}
+    messages.success(request, told)
     return redirect("rubric-list")
 
 

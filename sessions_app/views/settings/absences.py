@@ -12,6 +12,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.models import Absence, Member, Role
@@ -25,14 +27,14 @@ from .. import access
 class AbsenceForm(forms.Form):
     """Days as people say them: away from the beginning of the first to the end of the last, in UTC."""
 
-    member = forms.ModelChoiceField(Member.objects.none(), empty_label=None, label="Who")
-    first = forms.DateField(label="First day", widget=forms.DateInput({"type": "date"}))
-    last = forms.DateField(label="Last day", widget=forms.DateInput({"type": "date"}))
+    member = forms.ModelChoiceField(Member.objects.none(), empty_label=None, label=gettext_lazy("Who"))
+    first = forms.DateField(label=gettext_lazy("First day"), widget=forms.DateInput({"type": "date"}))
+    last = forms.DateField(label=gettext_lazy("Last day"), widget=forms.DateInput({"type": "date"}))
     stand_in = forms.ModelChoiceField(
-        Member.objects.none(), required=False, empty_label="nobody", label="Who stands in",
-        help_text="Is told what an escalation would tell you.",
+        Member.objects.none(), required=False, empty_label=gettext_lazy("nobody"), label=gettext_lazy("Who stands in"),
+        help_text=gettext_lazy("Is told what an escalation would tell you."),
     )  # fmt: skip
-    note = forms.CharField(max_length=absences.MOST_NOTE, required=False, label="Note")
+    note = forms.CharField(max_length=absences.MOST_NOTE, required=False, label=gettext_lazy("Note"))
 
     def __init__(self, member: Member, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -68,7 +70,8 @@ def index(request: access.DeskRequest) -> HttpResponse:
     except absences.Refused as refused:
         form.add_error({"ends_at": "last"}.get(refused.field, refused.field), str(refused))
         return _page(request, form, 422)
-    messages.success(request, f"{entered['member']} is away until the end of {entered['last']:%Y-%m-%d} (UTC).")
+    away = {"member": entered["member"], "day": f"{entered['last']:%Y-%m-%d}"}
+    messages.success(request, _("%(member)s is away until the end of %(day)s (UTC).") % away)
     return redirect("absence-list")
 
 
@@ -81,7 +84,7 @@ def remove(request: access.DeskRequest, absence_id: UUID) -> HttpResponse:
         absences.remove(absence, by=access.actor(request), role=Role(request.member.role))
     except absences.NotAllowed as refused:
         raise PermissionDenied(f"{refused}.") from None
-    messages.success(request, f"{absence.member} is here again.")
+    messages.success(request, _("%(member)s is here again.") % {"member": absence.member})
     return redirect("absence-list")
 
 

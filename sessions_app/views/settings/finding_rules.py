@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from sessions_app.models import Role
@@ -24,10 +25,10 @@ def index(request: access.DeskRequest) -> HttpResponse:
     access.require(request.member, Role.ADMIN)
     on = request.POST.getlist("on")
     if unknown := [name for name in on if name not in NAMES]:
-        return _page(request, f'there is no rule "{unknown[0][:40]}"', 422)
+        return _page(request, _('there is no rule "%(name)s"') % {"name": unknown[0][:40]}, 422)
     off = [name for name in NAMES if name not in on]
     workspaces.turn_rules_off(request.member.workspace_id, off, by=access.actor(request))
-    messages.success(request, f"{len(on)} of {len(NAMES)} rules are on.")
+    messages.success(request, _("%(on)d of %(all)d rules are on.") % {"on": len(on), "all": len(NAMES)})
     return redirect("finding-rules")
 
 

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from sessions_app.encryption import Unreadable
@@ -26,7 +27,7 @@ def choice(request: access.DeskRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             choices.choose(member, **_entered(request))
-            messages.success(request, "Saved.")
+            messages.success(request, _("Saved."))
             return redirect("notice-choice")
         except choices.Refused as refused:
             problem = str(refused)
@@ -46,7 +47,7 @@ def _entered(request: HttpRequest) -> choices.Chosen:
     """Raises ``choices.Refused``."""
     minutes = request.POST.get("digest_minutes", "0")
     if not (minutes.isascii() and minutes.isdigit() and len(minutes) < 6):
-        raise choices.Refused(f'"{minutes[:20]}" is no number of minutes')
+        raise choices.Refused(_('"%(given)s" is no number of minutes') % {"given": minutes[:20]})
     return {
         "mail": request.POST.get("mail") == "on", "push": request.POST.get("push") == "on",
         "least_risk": request.POST.get("least_risk", ""), "digest_minutes": int(minutes),

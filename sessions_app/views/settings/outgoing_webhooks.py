@@ -9,6 +9,8 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import OutgoingWebhook
@@ -22,9 +24,11 @@ SHOWN = 30
 
 
 class WebhookForm(forms.Form):
-    name = forms.CharField(max_length=outgoing_webhooks.MOST_NAME)
-    url = forms.CharField(max_length=outgoing_webhooks.MOST_URL, label="Address")
-    events = forms.MultipleChoiceField(choices=[(one, one) for one in announcing.EVENTS], required=False)
+    name = forms.CharField(max_length=outgoing_webhooks.MOST_NAME, label=gettext_lazy("Name"))
+    url = forms.CharField(max_length=outgoing_webhooks.MOST_URL, label=gettext_lazy("Address"))
+    events = forms.MultipleChoiceField(
+        choices=[(one, one) for one in announcing.EVENTS], required=False, label=gettext_lazy("Events")
+    )
 
 
 @require_safe
@@ -85,7 +89,7 @@ def change(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     if form.is_valid():
         try:
             outgoing_webhooks.change(found, form.cleaned_data, by=access.actor(request))
-            messages.success(request, "Changed.")
+            messages.success(request, _("Changed."))
             return redirect("outgoing-webhook", webhook_id)
         except outgoing_webhooks.Refused as refused:
             form.add_error(refused.field, str(refused))
@@ -98,7 +102,8 @@ def switch(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     """Switch it off, and give up what waits; or on again."""
     active = request.POST.get("active") == "true"
     found = outgoing_webhooks.change(_read(request, webhook_id), {"active": active}, by=access.actor(request))
-    messages.success(request, f"{found.name} is {'told from now on' if active else 'told nothing more'}.")
+    told = _("%(webhook)s is told from now on.") if active else _("%(webhook)s is told nothing more.")
+    messages.success(request, told % {"webhook": found.name})
     return redirect("outgoing-webhook", webhook_id)
 
 
@@ -116,7 +121,7 @@ def test(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     """Send a message that tells of nothing; what became of it is on the page in a moment."""
     try:
         outgoing_webhooks.send_test(_read(request, webhook_id), by=access.actor(request))
-        messages.success(request, "A test is on its way: load the page again to see what became of it.")
+        messages.success(request, _("A test is on its way: load the page again to see what became of it."))
     except outgoing_webhooks.Refused as refused:
         messages.error(request, str(refused))
     return redirect("outgoing-webhook", webhook_id)
@@ -127,7 +132,7 @@ def test(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
 def remove(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     found = _read(request, webhook_id)
     outgoing_webhooks.remove(found, by=access.actor(request))
-    messages.success(request, f'"{found.name}" is gone.')
+    messages.success(request, _('"%(name)s" is gone.') % {"name": found.name})
     return redirect("outgoing-webhooks")
 
 

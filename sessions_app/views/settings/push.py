@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.encryption import Unreadable
@@ -71,8 +72,9 @@ def subscribe(request: access.DeskRequest) -> HttpResponse:
     except subscriptions.Refused as refused:
         return HttpResponse(str(refused), content_type="text/plain; charset=utf-8", status=422)
     except Unreadable as unreadable:
-        return HttpResponse(f"{unreadable}; tell the operator", content_type="text/plain; charset=utf-8", status=503)
-    messages.success(request, f"{made.browser} shows notices from now on.")
+        told = _("%(why)s; tell the operator") % {"why": unreadable}
+        return HttpResponse(told, content_type="text/plain; charset=utf-8", status=503)
+    messages.success(request, _("%(browser)s shows notices from now on.") % {"browser": made.browser})
     answer = HttpResponse(status=201)
     answer.set_signed_cookie(
         COOKIE, str(made.pk), salt=SALT, max_age=SECONDS, path=reverse("sign-out"),
@@ -87,7 +89,7 @@ def remove(request: access.DeskRequest, subscription_id: UUID) -> HttpResponse:
     """Take a browser of one's own off the list."""
     found = _own(request, subscription_id)
     subscriptions.remove(found)
-    messages.success(request, f"{found.browser} shows no notices any more.")
+    messages.success(request, _("%(browser)s shows no notices any more.") % {"browser": found.browser})
     return redirect("notice-choice" if request.member.role != "viewer" else "settings")
 
 
@@ -97,16 +99,18 @@ def test(request: access.DeskRequest, subscription_id: UUID) -> HttpResponse:
     """Have a browser of one's own show a line, so that nobody learns by a missed approval that pushes do not arrive."""
     found = _own(request, subscription_id)
     if why := pushes.send_test(found):
-        messages.error(request, f"{found.browser} was not reached: {why}")
+        told = _("%(browser)s was not reached: %(why)s") % {"browser": found.browser, "why": why}
+        messages.error(request, told)
     else:
-        messages.success(request, f"The push service of {found.browser} took a notice: it should be shown there now.")
+        told = _("The push service of %(browser)s took a notice: it should be shown there now.")
+        messages.success(request, told % {"browser": found.browser})
     return redirect("notice-choice")
 
 
 def _own(request: access.DeskRequest, subscription_id: UUID) -> PushSubscription:
     mine = PushSubscription.objects.filter(member=request.member, pk=subscription_id).select_related("member__user")
     if (found := mine.first()) is None:
-        raise Http404("There is no such browser of yours.")
+        raise Http404(_("There is no such browser of yours."))
     return found
 
 

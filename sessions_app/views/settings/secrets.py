@@ -8,6 +8,8 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
@@ -19,12 +21,15 @@ from . import workspace
 
 
 class ValueForm(forms.Form):
-    value = forms.CharField(max_length=secrets.MAX_VALUE, error_messages={"required": "Enter it: nothing was changed."})
+    value = forms.CharField(
+        max_length=secrets.MAX_VALUE, label=gettext_lazy("Value"),
+        error_messages={"required": gettext_lazy("Enter it: nothing was changed.")},
+    )  # fmt: skip
 
 
 class SecretForm(ValueForm):
-    name = forms.CharField(max_length=100)
-    origin = forms.CharField(max_length=300)
+    name = forms.CharField(max_length=100, label=gettext_lazy("Name"))
+    origin = forms.CharField(max_length=300, label=gettext_lazy("Origin"))
 
 
 @sensitive_post_parameters("value")
@@ -37,7 +42,8 @@ def add(request: access.DeskRequest) -> HttpResponse:
         entered = form.cleaned_data
         kept = _keep(request, form, entered["name"], entered["value"], entered["origin"], replace=False)
         if kept:
-            messages.success(request, f'"{kept}" is kept, for {kept.origin} alone.')
+            told = _('"%(secret)s" is kept, for %(origin)s alone.') % {"secret": kept, "origin": kept.origin}
+            messages.success(request, told)
             return _back()
     return workspace.page(request, 422, secret_form=form)
 
@@ -50,7 +56,8 @@ def replace(request: access.DeskRequest, secret_id: UUID) -> HttpResponse:
     secret = access.one(Secret.objects.defer("value"), request, secret_id)
     form = ValueForm(request.POST)
     if form.is_valid() and _keep(request, form, secret.name, form.cleaned_data["value"], secret.origin):
-        messages.success(request, f'"{secret}" has its new value: what begins from now on uses it.')
+        told = _('"%(secret)s" has its new value: what begins from now on uses it.') % {"secret": secret}
+        messages.success(request, told)
         return _back()
     return workspace.page(request, 422, secret_problem=f"{secret}: {_why(form)}")
 
@@ -64,7 +71,7 @@ def set_provider_key(request: access.DeskRequest) -> HttpResponse:
     if form.is_valid() and _keep(
         request, form, secrets.PROVIDER_KEY, form.cleaned_data["value"], secrets.provider_origin()
     ):  # fmt: skip
-        messages.success(request, "Agents of this workspace use this key from their next turn on.")
+        messages.success(request, _("Agents of this workspace use this key from their next turn on."))
         return _back()
     return workspace.page(request, 422, provider_problem=_why(form))
 
@@ -74,7 +81,7 @@ def set_provider_key(request: access.DeskRequest) -> HttpResponse:
 def remove(request: access.DeskRequest, secret_id: UUID) -> HttpResponse:
     secret = access.one(Secret.objects.defer("value"), request, secret_id)
     secrets.forget(secret.workspace_id, secret.name, by=access.actor(request))
-    messages.success(request, f'"{secret}" is gone.')
+    messages.success(request, _('"%(name)s" is gone.') % {"name": secret})
     return _back()
 
 

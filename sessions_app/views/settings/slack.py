@@ -13,6 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
@@ -32,18 +34,22 @@ LISTS = re.compile(r"[\s,]+")
 class ConnectForm(forms.Form):
     token = forms.RegexField(
         r"\A(?:xoxe\.)?xoxb-[A-Za-z0-9-]{10,250}\Z", strip=True,
-        error_messages={"invalid": "A bot token begins with xoxb-. It is under OAuth & Permissions of your Slack app."},
+        error_messages={
+            "invalid": gettext_lazy("A bot token begins with xoxb-. It is under OAuth & Permissions of your Slack app.")
+        },
     )  # fmt: skip
     signing_secret = forms.RegexField(
         r"\A[A-Za-z0-9]{16,128}\Z", strip=True, required=False,
-        error_messages={"invalid": "A signing secret has 32 letters and digits. It is under Basic Information."},
+        error_messages={
+            "invalid": gettext_lazy("A signing secret has 32 letters and digits. It is under Basic Information.")
+        },
     )  # fmt: skip
 
     def clean(self) -> dict[str, str]:
         """Without a secret nothing of what Slack sends could be believed."""
         entered = super().clean() or {}
         if not entered.get("signing_secret") and not settings.SLACK_SIGNING_SECRET and not self.errors:
-            self.add_error("signing_secret", "It is needed: requests of Slack's are checked with it.")
+            self.add_error("signing_secret", _("It is needed: requests of Slack's are checked with it."))
         return entered
 
 
@@ -51,7 +57,9 @@ class SetupForm(forms.Form):
     agent = forms.UUIDField(required=False)
     escalation_channel = forms.RegexField(
         r"\A[CGD][A-Z0-9]{6,20}\Z", strip=True, required=False,
-        error_messages={"invalid": "Use the id of a channel, like C0123ABCDEF: it stands at the end of its details"},
+        error_messages={
+            "invalid": gettext_lazy("Use the id of a channel, like C0123ABCDEF: it stands at the end of its details")
+        },
     )  # fmt: skip
     outsiders = forms.ChoiceField(choices=SlackInstallation.Outsiders.choices)
     allow_list = forms.CharField(required=False, max_length=20_000)
@@ -61,7 +69,8 @@ class SetupForm(forms.Form):
         ids = [id_ for id_ in LISTS.split(self.cleaned_data["allow_list"]) if id_]
         wrong = [id_ for id_ in ids if not re.fullmatch(r"[UWTE][A-Z0-9]{6,20}", id_)]
         if wrong:
-            raise forms.ValidationError(f'"{wrong[0][:40]}" is no id of a person (U…) or a Slack workspace (T…).')
+            told = _('"%(given)s" is no id of a person (U…) or a Slack workspace (T…).') % {"given": wrong[0][:40]}
+            raise forms.ValidationError(told)
         return list(dict.fromkeys(ids))
 
 
@@ -95,9 +104,17 @@ def _page(
 
 
 POLICIES = (
-    ("reject", "Turn them away", "They are told so once in a thread, where only they see it."),
-    ("allow_list", "Only those on the list", "The others are turned away."),
-    ("all", "Everybody may", "Whoever is in a channel with the app starts sessions, and they cost money."),
+    (
+        "reject",
+        gettext_lazy("Turn them away"),
+        gettext_lazy("They are told so once in a thread, where only they see it."),
+    ),
+    ("allow_list", gettext_lazy("Only those on the list"), gettext_lazy("The others are turned away.")),
+    (
+        "all",
+        gettext_lazy("Everybody may"),
+        gettext_lazy("Whoever is in a channel with the app starts sessions, and they cost money."),
+    ),
 )
 
 
@@ -130,8 +147,12 @@ def connect(request: access.DeskRequest) -> HttpResponse:
     except installations.NotConnected as refused:
         form.add_error("token", str(refused))
         return _page(request, 422, connect_form=form)
-    messages.success(request, f"{made} is connected. Choose the agent that answers there.")
+    messages.success(request, _connected(made))
     return redirect("slack")
+
+
+def _connected(made: SlackInstallation) -> str:
+    return _("%(team)s is connected. Choose the agent that answers there.") % {"team": made}
 
 
 @require_POST
@@ -145,7 +166,7 @@ def configure(request: access.DeskRequest, installation_id: UUID) -> HttpRespons
     id_ = entered.pop("agent")
     agent = access.one(Agent.objects.exclude(runtime=Agent.Runtime.EXTERNAL), request, id_) if id_ else None
     installations.configure(installation, agent=agent, **entered, by=access.actor(request))
-    messages.success(request, f"Saved for {installation}.")
+    messages.success(request, _("Saved for %(team)s.") % {"team": installation})
     return redirect("slack")
 
 
@@ -155,9 +176,11 @@ def disconnect(request: access.DeskRequest, installation_id: UUID) -> HttpRespon
     installation = access.one(installations.connected(), request, installation_id)
     fault = install.disconnect(installation, by=access.actor(request))
     if fault:
-        messages.error(request, f"{installation} is forgotten here, but {fault}. Remove the app in Slack as well.")
+        told = _("%(team)s is forgotten here, but %(fault)s. Remove the app in Slack as well.")
+        messages.error(request, told % {"team": installation, "fault": fault})
     else:
-        messages.success(request, f"{installation} is disconnected, and its token does not work any more.")
+        told = _("%(team)s is disconnected, and its token does not work any more.")
+        messages.success(request, told % {"team": installation})
     return redirect("slack")
 
 
@@ -169,7 +192,7 @@ def disconnect(request: access.DeskRequest, installation_id: UUID) -> HttpRespon
 def add(request: access.DeskRequest) -> HttpResponse:
     """To Slack's question whether the app may be added. A link and no form: the page lets no form lead elsewhere."""
     if not settings.SLACK_CLIENT_ID:
-        messages.error(request, "No Slack app is named in SLACK_CLIENT_ID; connect with a token instead.")
+        messages.error(request, _("No Slack app is named in SLACK_CLIENT_ID; connect with a token instead."))
         return redirect("slack")
     state = request.session[STATE] = secrets.token_urlsafe(32)
     return redirect(install.oauth_url(state, _returns_to(request)))
@@ -181,9 +204,9 @@ def added(request: access.DeskRequest) -> HttpResponse:
     """Back from Slack, with a code for the token or with why not."""
     expected = request.session.pop(STATE, "")
     if not expected or not constant_time_compare(expected, request.GET.get("state", "")):
-        messages.error(request, "Slack's answer does not belong to a question of this browser. Begin again.")
+        messages.error(request, _("Slack's answer does not belong to a question of this browser. Begin again."))
     elif error := request.GET.get("error"):
-        messages.error(request, f"Slack was not connected: {error[:100]}.")
+        messages.error(request, _("Slack was not connected: %(why)s.") % {"why": error[:100]})
     else:
         _connect(request, request.GET.get("code", ""))
     return redirect("slack")
@@ -194,9 +217,9 @@ def _connect(request: access.DeskRequest, code: str) -> None:
     try:
         made = install.connect_with_code(request.member.workspace_id, code, _returns_to(request), **about)
     except installations.NotConnected as refused:
-        messages.error(request, f"Slack was not connected: {refused}.")
+        messages.error(request, _("Slack was not connected: %(why)s.") % {"why": refused})
     else:
-        messages.success(request, f"{made} is connected. Choose the agent that answers there.")
+        messages.success(request, _connected(made))
 
 
 def _returns_to(request: HttpRequest) -> str:

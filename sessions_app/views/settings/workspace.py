@@ -11,6 +11,8 @@ from django.conf import settings as django_settings
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app import extensions
@@ -25,9 +27,9 @@ from .. import access
 
 
 class MemberForm(forms.Form):
-    name = forms.CharField(max_length=150)
-    email = forms.EmailField(max_length=150)
-    role = forms.ChoiceField(choices=Role.of_members(), initial=Role.REVIEWER)
+    name = forms.CharField(max_length=150, label=gettext_lazy("Name"))
+    email = forms.EmailField(max_length=150, label=gettext_lazy("Email"))
+    role = forms.ChoiceField(choices=Role.of_members(), initial=Role.REVIEWER, label=gettext_lazy("Role"))
 
 
 class RoleForm(forms.Form):
@@ -35,10 +37,12 @@ class RoleForm(forms.Form):
 
 
 class KeyForm(forms.Form):
-    name = forms.CharField(max_length=100)
-    role = forms.ChoiceField(choices=Role.choices, initial=Role.AGENT)
-    agent = forms.ModelChoiceField(Agent.objects.none(), required=False, label="Only for agent")
-    expires_in = forms.IntegerField(min_value=1, max_value=api_keys.MOST_DAYS, required=False, label="Expires in days")
+    name = forms.CharField(max_length=100, label=gettext_lazy("Name"))
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.AGENT, label=gettext_lazy("Role"))
+    agent = forms.ModelChoiceField(Agent.objects.none(), required=False, label=gettext_lazy("Only for agent"))
+    expires_in = forms.IntegerField(
+        min_value=1, max_value=api_keys.MOST_DAYS, required=False, label=gettext_lazy("Expires in days")
+    )
 
     def __init__(self, workspace_id: UUID, sent: QueryDict | None = None) -> None:
         super().__init__(sent)
@@ -143,7 +147,7 @@ def withdraw(request: access.DeskRequest, invitation_id: UUID) -> HttpResponse:
     """Take back an invitation that waits."""
     found = access.one(Invitation.objects.select_related("user"), request, invitation_id)
     invitations.withdraw(found, by=access.actor(request))
-    messages.success(request, f"The invitation of {found} is withdrawn.")
+    messages.success(request, _("The invitation of %(guest)s is withdrawn.") % {"guest": found})
     return redirect("settings")
 
 
@@ -158,7 +162,8 @@ def change_role(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
         members.change_role(member, Role(form.cleaned_data["role"]), by=access.actor(request))
     except members.Refused as refused:
         return _refused(request, refused)
-    messages.success(request, f"{member} is {member.get_role_display().lower()} now.")
+    now = {"member": member, "role": member.get_role_display().lower()}
+    messages.success(request, _("%(member)s is %(role)s now.") % now)
     return redirect("settings")
 
 
@@ -170,7 +175,7 @@ def remove_member(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
         members.remove_member(member, by=access.actor(request))
     except members.Refused as refused:
         return _refused(request, refused)
-    messages.success(request, f"{member} is not a member any more.")
+    messages.success(request, _("%(member)s is not a member any more.") % {"member": member})
     return redirect("home" if member_id == request.member.pk else "settings")
 
 
@@ -198,7 +203,7 @@ def create_key(request: access.DeskRequest) -> HttpResponse:
 def revoke_key(request: access.DeskRequest, key_id: UUID) -> HttpResponse:
     key = access.one(ApiKey.objects.all(), request, key_id)
     api_keys.revoke_api_key(key, by=access.actor(request))
-    messages.success(request, f'The key "{key}" does not work any more.')
+    messages.success(request, _('The key "%(key)s" does not work any more.') % {"key": key})
     return redirect("settings")
 
 
@@ -209,7 +214,7 @@ def rename(request: access.DeskRequest) -> HttpResponse:
     if not form.is_valid():
         return page(request, 422, name_error=form.errors["name"][0])
     workspaces.rename_workspace(request.member.workspace, form.cleaned_data["name"], by=access.actor(request))
-    messages.success(request, "The workspace has its new name.")
+    messages.success(request, _("The workspace has its new name."))
     return redirect("settings")
 
 
@@ -220,7 +225,7 @@ def switch(request: access.DeskRequest) -> HttpResponse:
     wanted = request.POST.get("workspace", "")
     chosen = next((w for w in queries.workspaces(request.user) if str(w.id) == wanted), None)
     if chosen is None:
-        messages.error(request, "You are not a member of that workspace.")
+        messages.error(request, _("You are not a member of that workspace."))
         return redirect("settings")
     request.session[access.WORKSPACE_KEY] = str(chosen.id)
     return redirect("home")

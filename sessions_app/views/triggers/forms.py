@@ -6,36 +6,37 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
+from django.utils.translation import gettext_lazy
 
 from sessions_app.models import Agent, Schedule, WebhookEndpoint
 from sessions_app.services.triggers import cron_times
 
 MISSED = {
-    "once": "make up for one of them",
-    "skip": "skip them",
-    "all": "make up for all of them, the last 100 at most",
+    "once": gettext_lazy("make up for one of them"),
+    "skip": gettext_lazy("skip them"),
+    "all": gettext_lazy("make up for all of them, the last 100 at most"),
 }
-OVERLAP = {"allow": "begin another one", "skip": "skip this time"}
+OVERLAP = {"allow": gettext_lazy("begin another one"), "skip": gettext_lazy("skip this time")}
 WHEN_ASKING = {
-    "wait": "wait for a person",
-    "deny": "deny the call at once",
-    "refuse": "begin no session of an agent that could ask",
+    "wait": gettext_lazy("wait for a person"),
+    "deny": gettext_lazy("deny the call at once"),
+    "refuse": gettext_lazy("begin no session of an agent that could ask"),
 }
 SCHEMES = {
-    "generic": "Countersign's own: HMAC-SHA256 of time and body",
+    "generic": gettext_lazy("Countersign's own: HMAC-SHA256 of time and body"),
     "standard": "Standard Webhooks",
     "github": "GitHub",
     "stripe": "Stripe",
     "slack": "Slack",
     "shopify": "Shopify",
     "twilio": "Twilio",
-    "none": "unsigned: whoever knows the address may send",
+    "none": gettext_lazy("unsigned: whoever knows the address may send"),
 }
 OF_SENDER = {
-    "stripe": "the signing secret of the endpoint (whsec_…)",
-    "slack": "the signing secret of the app",
-    "shopify": "the client secret of the app, or the key below the webhooks of the shop",
-    "twilio": "the auth token of the account",
+    "stripe": gettext_lazy("the signing secret of the endpoint (whsec_…)"),
+    "slack": gettext_lazy("the signing secret of the app"),
+    "shopify": gettext_lazy("the client secret of the app, or the key below the webhooks of the shop"),
+    "twilio": gettext_lazy("the auth token of the account"),
 }
 """Where the sender shows the secret."""
 
@@ -64,9 +65,9 @@ class OfAgent(forms.Form):
 class ScheduleForm(OfAgent):
     name = forms.CharField(max_length=100)
     agent = forms.ModelChoiceField(Agent.objects.none(), to_field_name="slug", empty_label=None)
-    cron = forms.CharField(max_length=200, label="Times")
-    timezone = forms.CharField(max_length=64, label="Time zone", initial="UTC")
-    input_text = forms.CharField(label="First message", strip=False)
+    cron = forms.CharField(max_length=200, label=gettext_lazy("Times"))
+    timezone = forms.CharField(max_length=64, label=gettext_lazy("Time zone"), initial="UTC")
+    input_text = forms.CharField(label=gettext_lazy("First message"), strip=False)
     missed = forms.ChoiceField(choices=MISSED.items(), initial=Schedule.Missed.ONCE)
     overlap = forms.ChoiceField(choices=OVERLAP.items(), initial=Schedule.Overlap.ALLOW)
     when_asking = forms.ChoiceField(choices=WHEN_ASKING.items(), initial="wait", required=False)
@@ -84,7 +85,9 @@ class ScheduleForm(OfAgent):
 
 class EndpointForm(OfAgent):
     name = forms.CharField(max_length=200)
-    scheme = forms.ChoiceField(choices=SCHEMES.items(), initial=WebhookEndpoint.Scheme.GENERIC, label="Signed as")
+    scheme = forms.ChoiceField(
+        choices=SCHEMES.items(), initial=WebhookEndpoint.Scheme.GENERIC, label=gettext_lazy("Signed as")
+    )
     agent = forms.ModelChoiceField(Agent.objects.none(), to_field_name="slug", required=False)
     secret = forms.CharField(max_length=500, required=False)
     when_asking = forms.ChoiceField(choices=WHEN_ASKING.items(), initial="wait", required=False)

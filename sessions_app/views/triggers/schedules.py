@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from sessions_app.models import Role, Schedule, TriggerRun
@@ -129,7 +130,7 @@ def new_schedule(request: access.DeskRequest) -> HttpResponse:
     except Refused as refused:
         form.add_error(refused.field, str(refused))
         return _form(request, form, 422)
-    messages.success(request, f"{made.name} is set.")
+    messages.success(request, _("%(schedule)s is set.") % {"schedule": made.name})
     return redirect("schedule-detail", made.pk)
 
 
@@ -163,7 +164,7 @@ def edit_schedule(request: access.DeskRequest, schedule_id: UUID) -> HttpRespons
     except Refused as refused:
         form.add_error(refused.field, str(refused))
         return _form(request, form, 422, schedule=found)
-    messages.success(request, "Changed.")
+    messages.success(request, _("Changed."))
     return redirect("schedule-detail", found.pk)
 
 
@@ -188,9 +189,11 @@ def switch_schedule(request: access.DeskRequest, schedule_id: UUID) -> HttpRespo
     try:
         found = schedules.change(found, {"enabled": enabled}, by=access.actor(request))
     except Refused as invalid:
-        messages.error(request, f"{found.name} cannot be resumed: {invalid}")
+        told = _("%(schedule)s cannot be resumed: %(why)s") % {"schedule": found.name, "why": invalid}
+        messages.error(request, told)
         return _back(request, found)
-    messages.success(request, f"{found.name} {'fires again from its next time on' if enabled else 'is paused'}.")
+    told = _("%(schedule)s fires again from its next time on.") if enabled else _("%(schedule)s is paused.")
+    messages.success(request, told % {"schedule": found.name})
     return _back(request, found)
 
 
@@ -207,7 +210,7 @@ def follow(request: access.DeskRequest, run: TriggerRun, back: str, *args: Any) 
     """Where somebody goes who fired by hand."""
     if run.session_id:
         return redirect("session-detail", run.agent_id, run.session_id)
-    messages.error(request, f"No session began: {run.error}")
+    messages.error(request, _("No session began: %(why)s") % {"why": run.error})
     return redirect(back, *args)
 
 
@@ -216,7 +219,7 @@ def follow(request: access.DeskRequest, run: TriggerRun, back: str, *args: Any) 
 def delete_schedule(request: access.DeskRequest, schedule_id: UUID) -> HttpResponse:
     found = _read(request, schedule_id)
     schedules.delete(found, by=access.actor(request))
-    messages.success(request, f"{found.name} is gone; what it started stays.")
+    messages.success(request, _("%(schedule)s is gone; what it started stays.") % {"schedule": found.name})
     return redirect("trigger-list")
 
 

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from sessions_app.models import WebhookDelivery, WebhookEndpoint
@@ -95,7 +97,7 @@ def change(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return _page(request, webhook_id, 422, agent_error=next(iter(form.errors.values()))[0])
     webhook_endpoints.change(found, form.cleaned_data, by=access.actor(request))
-    messages.success(request, "Changed.")
+    messages.success(request, _("Changed."))
     return redirect("webhook-detail", webhook_id)
 
 
@@ -105,7 +107,8 @@ def switch(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     """Deactivate it, or activate it again at the same address."""
     active = request.POST.get("active") == "true"
     found = webhook_endpoints.change(_read(request, webhook_id), {"active": active}, by=access.actor(request))
-    messages.success(request, f"{found.name} {'takes posts again' if active else 'answers 404 from now on'}.")
+    told = _("%(webhook)s takes posts again.") if active else _("%(webhook)s answers 404 from now on.")
+    messages.success(request, told % {"webhook": found.name})
     return redirect("webhook-detail", webhook_id)
 
 
@@ -121,7 +124,7 @@ def rotate(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
         return _page(request, webhook_id, 422, secret_error=str(refused))
     if secret:
         return _page(request, webhook_id, secret=secret)
-    messages.success(request, "Changed; the old one is refused from now on.")
+    messages.success(request, _("Changed; the old one is refused from now on."))
     return redirect("webhook-detail", webhook_id)
 
 
@@ -153,7 +156,10 @@ def acknowledge(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     found = _read(request, webhook_id)
     mine = queries.deliveries(found).filter(pk__in=_uuids(request.POST.getlist("ids"))).values_list("pk", flat=True)
     number = webhook_deliveries.acknowledge(found.workspace_id, list(mine), by=access.actor(request))
-    messages.success(request, f"{number} acknowledged." if number else "None was chosen that is not acknowledged.")
+    told = _("None was chosen that is not acknowledged.")
+    if number:
+        told = ngettext("%(n)d acknowledged.", "%(n)d acknowledged.", number) % {"n": number}
+    messages.success(request, told)
     if request.POST.get("back") in map(str, mine):
         return redirect("delivery-detail", request.POST["back"])
     return redirect("webhook-detail", webhook_id)
