@@ -43,7 +43,8 @@ def spoken() -> Iterator[None]:
     """Browsers may ask for the language in brackets."""
     catalogue = InBrackets(LANGUAGE, domain="django")
     languages = [*settings.LANGUAGES, (LANGUAGE, "In brackets")]
-    with mock.patch.dict(trans_real._translations, {LANGUAGE: catalogue}), override_settings(LANGUAGES=languages):
+    # In this order: a change of settings forgets all catalogues.
+    with override_settings(LANGUAGES=languages), mock.patch.dict(trans_real._translations, {LANGUAGE: catalogue}):
         yield
 
 

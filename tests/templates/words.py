@@ -68,7 +68,7 @@ def traps(source: str) -> list[str]:
     for arguments, sentence in SENTENCES.findall(source):
         bound = re.findall(r"(\w+)=", arguments)
         found += [name for name in re.findall(r"{{ (\w+) }}", sentence) if name in FUNCTIONS and name not in bound]
-        counter = re.search(r"\bcount \w+=(\w+)", arguments)
+        counter = re.search(r"(?<!\|)\bcount \w+=(\w+)", arguments)
         found += [counter[1]] if counter and counter[1] in bound else []
     return found
 
