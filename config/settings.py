@@ -120,6 +120,7 @@ MIDDLEWARE = [
     "sessions_app.api.problems.problem_details",
     "config.web.hooks.Security",
     "config.middleware.release_database",
+    "config.web.hooks.Language",
     "config.web.hooks.Sessions",
     "config.web.hooks.Common",
     "config.web.hooks.Csrf",

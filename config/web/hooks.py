@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
@@ -20,7 +21,11 @@ from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.security import SecurityMiddleware
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
+
+from sessions_app.api.problems import PATHS
 
 READS = ("GET", "HEAD", "OPTIONS", "TRACE")
 
@@ -60,6 +65,28 @@ class Common(InPlace, CommonMiddleware):
 
     def should_redirect_with_slash(self, request: HttpRequest) -> bool:
         return not request.path_info.startswith("/api/") and super().should_redirect_with_slash(request)
+
+
+class Language(InPlace):
+    """Pages are in the language that the browser asks for, where there is a catalogue of it; the API is in English.
+
+    Django's own would do this for every answer. It is not taken back at the end: under ASGI a request is a task, and
+    ends with what it set; a page that is streamed is still written after the last middleware.
+    """
+
+    def process_request(self, request: HttpRequest) -> None:
+        asked = translation.get_language_from_request(request) if _is_page(request) else settings.LANGUAGE_CODE
+        translation.activate(asked)
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if _is_page(request) and response.headers.get("Content-Type", "").startswith("text/html"):
+            patch_vary_headers(response, ["Accept-Language"])
+            response.headers.setdefault("Content-Language", translation.get_language())
+        return response
+
+
+def _is_page(request: HttpRequest) -> bool:
+    return not request.path_info.startswith(PATHS)
 
 
 class Authentication(InPlace, AuthenticationMiddleware):

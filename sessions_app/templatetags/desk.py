@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -101,6 +102,12 @@ def one_line(value: Any) -> str:
     if isinstance(value, Session):
         return titles.title_of_prompt(str(value), 300)
     return text.first_line(str(value), limit=300)
+
+
+@register.filter
+def one_lines(values: Iterable[Any]) -> str:
+    """Texts of strangers on one line, with commas between them."""
+    return ", ".join(one_line(value) for value in values)
 
 
 @register.filter

@@ -6,7 +6,9 @@ import re
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.http import HttpResponse
 from django.test import AsyncClient
+from django.utils import translation
 
 from sessions_app.models import Role
 from sessions_app.services import audit
@@ -46,3 +48,27 @@ def test_headers_are_set(browser):
 def test_an_address_of_a_page_without_its_slash_leads_there_and_one_of_the_api_does_not(client):
     page, api = client.get("/agents"), client.get("/api/v1/nothing")
     assert (page.status_code, page.headers["Location"], api.status_code) == (301, "/agents/", 404)
+
+
+def test_a_page_is_in_the_language_that_the_browser_asks_for_and_the_api_in_english(browser, settings):
+    settings.LANGUAGES = [("en", "English"), ("de", "German")]
+
+    @async_to_sync
+    async def asked(path: str, language: str) -> HttpResponse:
+        return await browser.get(path, headers={"Accept-Language": language})
+
+    german, swiss, french = (asked("/agents/", language) for language in ("de", "de-CH,fr;q=0.5", "fr"))
+    assert [page.headers["Content-Language"] for page in (german, swiss, french)] == ["de", "de", "en"]
+    assert b'<html lang="de"' in german.content and b'<html lang="en"' in french.content
+    assert "Accept-Language" in german.headers["Vary"]
+    told = asked("/api/v1/nothing", "de")
+    assert "Content-Language" not in told.headers and "Accept-Language" not in told.headers.get("Vary", "")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/seen", "/agents/seen/"])
+def test_a_language_does_not_outlive_its_request(client, settings, path):
+    """Without an event loop the next request comes in the same thread."""
+    settings.LANGUAGES = [("en", "English"), ("de", "German")]
+    client.get("/sign-in/", headers={"Accept-Language": "de"})
+    client.get(path)
+    assert translation.get_language() == "en"
