@@ -14,7 +14,6 @@ TEMPLATES = ROOT / "templates"
 TO_DO: set[str] = {
     "redaction",
     "reviews",
-    "search",
     "sessions",
     "sessions/composer",
     "sessions/cost",
@@ -30,13 +29,6 @@ TO_DO: set[str] = {
     "sessions/rows",
     "sessions/side",
     "sessions/strip",
-    "settings",
-    "sign_in",
-    "slack",
-    "sources",
-    "stops",
-    "triggers",
-    "trust",
     "usage",
 }
 """Folders with words that are not translated yet; one that is leaves the list."""
