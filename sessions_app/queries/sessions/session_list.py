@@ -122,7 +122,8 @@ def _conditions(workspace_id: UUID, wanted: SessionFilter) -> list[Q]:
     if wanted.q:
         conditions += typed_conditions(workspace_id, wanted.q)
     if wanted.used_from or wanted.used_to:
-        conditions.append(used(workspace_id, wanted.used_from, wanted.used_to))
+        is_newest_first = wanted.sort in ("-started", "-created")
+        conditions.append(used(workspace_id, wanted.used_from, wanted.used_to, newest_first=is_newest_first))
     return conditions
 
 
