@@ -18,8 +18,8 @@ from .days import Days
 FEW = 1_000
 """So many sessions are all added up, everything that they used."""
 RANKED = 15_000
-"""So many are ranked by what they spent in a period with a beginning or an end, at 2 us each. The others' way costs 13 us
-a session that it goes through: of a month 10,000 at 100,000 sessions, of half a year 500; ever, as many as are wanted and one."""
+"""So many are ranked by what they spent in a period with a beginning or an end, at 2 us each. The others' way costs
+13 us a session that it goes through: of a month 10,000 at 100,000 sessions, of half a year 500, ever one page."""
 BATCH = 500
 Ranked = list[tuple[Decimal, UUID]]
 """What sessions spent in a period, below zero, with their ids: in order the dearest first."""

@@ -17,7 +17,6 @@ from sessions_app.models.usage import UsageKind
 from ..money.days import Days
 from ..money.usage import is_kept
 
-
 FEW = 500
 """Days of sessions that are read to list the sessions of a period in any order."""
 
@@ -41,8 +40,8 @@ def used(workspace_id: UUID, since: datetime | None, until: datetime | None, *, 
 
 
 def _one_by_one(usages: QuerySet[SessionUsage]) -> Q:
-    """Each session that the list comes to is asked. PostgreSQL would read all that are in the period first: of an EXISTS
-    it makes a join, of one that is compared with another value it cannot."""
+    """Each session that the list comes to is asked. Of a bare EXISTS PostgreSQL makes a join, and reads the whole period
+    first; of one that is compared with a value it cannot."""
     return Q(Exact(Exists(usages.filter(session=OuterRef("pk"))), Value(True)))
 
 
