@@ -40,7 +40,7 @@ def used(workspace_id: UUID, since: datetime | None, until: datetime | None, *, 
 
 
 def _one_by_one(usages: QuerySet[SessionUsage]) -> Q:
-    """Each session that the list comes to is asked. Of a bare EXISTS PostgreSQL makes a join, and reads the whole period
+    """Each session that the list comes to is asked. Of a bare EXISTS PostgreSQL makes a join, and reads the period
     first; of one that is compared with a value it cannot."""
     return Q(Exact(Exists(usages.filter(session=OuterRef("pk"))), Value(True)))
 
