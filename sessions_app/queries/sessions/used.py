@@ -7,9 +7,9 @@ from functools import reduce
 from operator import or_
 from uuid import UUID
 
-from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Value
+from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.db.models.lookups import Exact
+from django.db.models.lookups import IsNull
 
 from sessions_app.models import SessionUsage, Turn
 from sessions_app.models.usage import UsageKind
@@ -40,9 +40,10 @@ def used(workspace_id: UUID, since: datetime | None, until: datetime | None, *, 
 
 
 def _one_by_one(usages: QuerySet[SessionUsage]) -> Q:
-    """Each session that the list comes to is asked. Of a bare EXISTS PostgreSQL makes a join, and reads the period
-    first; of one that is compared with a value it cannot."""
-    return Q(Exact(Exists(usages.filter(session=OuterRef("pk"))), Value(True)))
+    """Each session that the list comes to is asked for one day. Of EXISTS PostgreSQL makes a join or a table of hashes,
+    for which it reads the whole period."""
+    one_day = usages.filter(session=OuterRef("pk")).order_by().values("day")[:1]
+    return Q(IsNull(Subquery(one_day), False))
 
 
 def _whole(first: date | None, end: date | None) -> Q:
