@@ -40,8 +40,8 @@ WITH_QUERY: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Name of a page to query strings that it is asked with besides none."""
 WITH_QUERY_API: dict[str, tuple[str, ...]] = {
-    "/api/v1/sessions": SEARCHES,
-    "/api/v1/search": SEARCHES,
+    "/api/v1/sessions": SEARCHES[:2],
+    "/api/v1/search": SEARCHES[:2],
     "/api/v1/approvals": ("status=pending", "status=denied"),
 }
 

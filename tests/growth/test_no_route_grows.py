@@ -157,6 +157,7 @@ def read(client: Client, api: Api, addressed: dict[str, str]) -> dict[str, Reads
 
 
 @pytest.mark.django_db
+@pytest.mark.timeout(900)
 def test_no_address_reads_more_because_there_is_more(people, things, agent, monkeypatch):
     for module, name, most in BOUNDS:
         monkeypatch.setattr(module, name, most)

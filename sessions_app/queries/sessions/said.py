@@ -152,7 +152,7 @@ def sessions_of_rare(workspace_id: UUID, term: Term) -> set[UUID] | None:
 def _recent(workspace_id: UUID, term: Term, sample: int = SAMPLE) -> int:
     """In how many of the newest sessions one row has the words of a term."""
     newest = Session.objects.filter(workspace_id=workspace_id).order_by("-created_at").values_list("pk", flat=True)
-    return len(having(newest[:sample], term))
+    return len(having(list(newest[:sample]), term))
 
 
 def _of_many(workspace_id: UUID, term: Term) -> _Condition:
