@@ -72,8 +72,8 @@ def index_session(session_id: str) -> None:
 
 @shared_task
 def sweep_search_rows() -> int:
-    """Called every 5 s by the scheduler: enqueue what a lost message left unindexed."""
-    return search_index.sweep()
+    """Called every 5 s by the scheduler: enqueue what a lost message left unindexed, and place older rows."""
+    return search_index.sweep() + search_index.place()
 
 
 @shared_task

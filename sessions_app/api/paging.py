@@ -49,11 +49,16 @@ def keyset(
     read: Callable[[Any], Any],
     *,
     ascending: bool = False,
+    within: str = "",
 ) -> tuple[list[Row], str | None]:
-    """``limit`` rows in order of a unique column, newest first unless ``ascending``, and the next cursor."""
+    """``limit`` rows in order of a unique column, newest first unless ``ascending``, and the next cursor.
+
+    ``within`` is a column that is the same in all rows and stands first in the index that has this order.
+    """
     if cursor:
         last = decode(cursor, lambda position: read(position[0]))
         rows = rows.filter(**{f"{key}__{'gt' if ascending else 'lt'}": last})
-    found = list(rows.order_by(key if ascending else f"-{key}")[: limit + 1])
+    order = [within] if within else []
+    found = list(rows.order_by(*order, key if ascending else f"-{key}")[: limit + 1])
     more = len(found) > limit
     return found[:limit], encode([getattr(found[limit - 1], key)]) if more else None

@@ -165,8 +165,7 @@ def _origin(request: HttpRequest) -> models.Session.Origin:
 
 def _page(request: HttpRequest, wanted: queries.SessionFilter, limit: int, cursor: str | None) -> HttpResponse:
     try:
-        found = queries.filtered(request.auth.workspace.id, wanted).filter(request.auth.sees)
-        page = queries.page(found, wanted.sort, limit, cursor)
+        page = queries.found_page(request.auth.workspace.id, wanted, limit, cursor, request.auth.sees)
     except BadFilter as bad:
         raise invalid(f"/{bad.field}", str(bad)) from None
     return reply(Page(items=session_schemas(page.items), next_cursor=page.next_cursor))

@@ -73,5 +73,5 @@ def list_calls(request: HttpRequest, wanted: Query[CallQuery], limit: paging.Lim
     values = wanted.model_dump(exclude={"from_", "to"})
     passing = ledger.CallFilter(**values, since=wanted.from_, until=wanted.to)
     found = ledger.calls(request.auth.workspace.id, passing)
-    rows, next_cursor = paging.keyset(found, "id", limit, cursor, UUID)
+    rows, next_cursor = paging.keyset(found, "id", limit, cursor, UUID, within=ledger.WITHIN)
     return reply(paging.Page(items=[Call.from_row(row) for row in rows], next_cursor=next_cursor))

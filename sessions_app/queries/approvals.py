@@ -180,11 +180,12 @@ def note_people(found: list[Approval]) -> None:
             one.undecidable = deciders.why_stuck(one, people)
 
 
-def waiting_count(workspace_id: UUID) -> int:
-    """Pending approvals that are not snoozed."""
+def waiting_count(workspace_id: UUID, most: int | None = None) -> int:
+    """Pending approvals that are not snoozed; where more than ``most`` wait, one more than it: the rest is not read."""
     now = timezone.now()
     found = Approval.objects.filter(undecided(), workspace_id=workspace_id)
-    return found.filter(Q(snoozed_until=None) | Q(snoozed_until__lte=now)).count()
+    awake = found.filter(Q(snoozed_until=None) | Q(snoozed_until__lte=now))
+    return awake.count() if most is None else awake[: most + 1].count()
 
 
 def decided(workspace_id: UUID) -> QuerySet[Approval]:

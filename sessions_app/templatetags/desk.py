@@ -97,6 +97,12 @@ def nav_link(context: template.Context, url_name: str, words: str, counted: bool
 
 
 @register.filter
+def up_to(number: int, most: int) -> str:
+    """A number that nobody counts beyond ``most``: 99+."""
+    return str(number) if number <= most else f"{most}+"
+
+
+@register.filter
 def one_line(value: Any) -> str:
     """Text of strangers on one line: nothing invisible, nothing that turns the order of letters round."""
     if isinstance(value, Session):

@@ -14,6 +14,8 @@ from sessions_app.services.approvals import reasons
 
 from . import access
 
+COUNTED = 99
+"""Approvals that every page counts for its bar; it says "99+" of more, and the inbox how many they are."""
 STRIPS = 5
 """Stops that a page shows at most; the page of stops has them all."""
 
@@ -25,7 +27,7 @@ def desk(request: HttpRequest) -> dict[str, Any]:
         return {"member": None}
     # A function: the template calls it, so that a fragment without the number costs no query. A SimpleLazyObject is no
     # int, and `pluralize` said "1 wait" of it.
-    waiting = cache(lambda: approvals.waiting_count(member.workspace_id))
+    waiting = cache(lambda: approvals.waiting_count(member.workspace_id, COUNTED))
     held = cache(lambda: list(stops.in_force(member.workspace_id)[:STRIPS]))
     deciders = cache(lambda: list(members.deciders(member.workspace_id)))
     store = cache(lambda: reasons.store(member))

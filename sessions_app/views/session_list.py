@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import prefetch_related_objects
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from sessions_app.models import Role, SavedView, Session
+from sessions_app.models import Role, SavedView
 from sessions_app.queries.money.totals import Sums
 from sessions_app.queries.reviews import saved_views, seen
 from sessions_app.queries.sessions import folding, said, session_filter
@@ -64,14 +65,14 @@ class View:
 def _found(request: access.DeskRequest, read: session_filter.ReadFilter, names: list[str]) -> dict[str, Any]:
     """Rows and totals; a value that only the query can judge becomes an error of the form."""
     try:
-        found = queries.filtered(request.member.workspace_id, read.wanted)
-        rows = found.select_related("assignee__user") if "assignee" in names else found
-        listed = _page(rows, read, request.GET.get("cursor"))
+        listed = _page(request, read)
     except BadFilter as bad:
         read.errors[bad.field] = str(bad)
     if read.errors:
         return {}
     page = listed.page
+    if "assignee" in names:
+        prefetch_related_objects(page.items, "assignee__user")
     note_summaries(page.items, request.member.workspace.rules_off)
     seen_to = seen.seen_by(request.member, [one.pk for one in page.items])
     unseen = {pk: one.last_seq - seen_to[pk] for one in page.items if (pk := one.pk) in seen_to}
@@ -85,23 +86,27 @@ def _found(request: access.DeskRequest, read: session_filter.ReadFilter, names: 
         more["unsearchable"] = said.unsearchable(request.member.workspace_id)
     if page.next_cursor is None and "cursor" not in request.GET and not listed.folds:
         return more | _told(queries.totals_of(page.items))
-    return more | _totals(found, read, everything=request.GET.get("totals") == "all")
+    return more | _totals(request.member.workspace_id, read, everything=request.GET.get("totals") == "all")
 
 
-def _page(rows: QuerySet[Session], read: session_filter.ReadFilter, cursor: str | None) -> folding.FoldedPage:
+def _page(request: access.DeskRequest, read: session_filter.ReadFilter) -> folding.FoldedPage:
+    workspace_id, cursor = request.member.workspace_id, request.GET.get("cursor")
     if read.folds:
-        return folding.page(rows, read.wanted.sort, ROWS, cursor)
-    return folding.FoldedPage(queries.page(rows, read.wanted.sort, ROWS, cursor))
+        return folding.page(queries.filtered(workspace_id, read.wanted), read.wanted.sort, ROWS, cursor)
+    return folding.FoldedPage(queries.found_page(workspace_id, read.wanted, ROWS, cursor))
 
 
-def _totals(found: QuerySet[Session], read: session_filter.ReadFilter, *, everything: bool) -> dict[str, Any]:
+def _totals(workspace_id: UUID, read: session_filter.ReadFilter, *, everything: bool) -> dict[str, Any]:
     """Totals, or where many sessions pass the address at which all of them are added up.
 
     ``about`` is how many there are by statistics, to two digits: not told where filters may depend on each other.
     """
     if everything:
-        return _told(queries.totals(found, None))
-    many = {"totals": None, "all_totals": read.query(totals="all")}
+        return _told(queries.totals(queries.filtered(workspace_id, read.wanted), None))
+    many: dict[str, Any] = {"totals": None, "all_totals": read.query(totals="all")}
+    if not queries.says_little(workspace_id, read.wanted):
+        return many
+    found = queries.filtered(workspace_id, read.wanted)
     about = queries.estimated(found)
     if about > queries.SUMMED:
         is_known = len(read.wanted.active) < 2 and not read.wanted.q

@@ -17,13 +17,16 @@ ROWS = 50
 CSV_ROWS = 100_000
 
 
-def before(found: QuerySet, query: QueryDict) -> tuple[list[Any], str]:
-    """The next rows of a list by id, and the query string of those after them ("" at the end)."""
+def before(found: QuerySet, query: QueryDict, *first: str) -> tuple[list[Any], str]:
+    """The next rows of a list by id, and the query string of those after them ("" at the end).
+
+    ``first`` is what stands before the id in the index that has this order, the same in all rows.
+    """
     try:
         rows = found.filter(id__lt=UUID(query["before"])) if query.get("before") else found
     except ValueError:
         raise Http404("This part of the list cannot be found; begin at its start.") from None
-    rows = list(rows.order_by("-id")[: ROWS + 1])
+    rows = list(rows.order_by(*first, "-id")[: ROWS + 1])
     if len(rows) <= ROWS:
         return rows, ""
     following = query.copy()

@@ -15,15 +15,21 @@ SESSION_LIST = (
     "has_errors=false", "needs_approval=false", "needs_approval=true", "model=m-1", "tool=search", "from=2020-01-01",
     "to=2030-01-01", "verdict=none", "verdict=fail", "assignee=me",
     "assignee=none", "tag=nobody-has-it", "tool=nobody-has-it", "model=nobody-has-it",
+    "used_from=2020-01-01",
+)  # fmt: skip
+SEARCHES = (
+    "q=parcel", "q=parcel+timed", "q=never/came", "q=%22parcel+never%22", "q=par*", "q=nobody-says-it",
+    "q=parcel+-look", "q=is:error", "q=parcel+tool:search", "q=file:a/b",
 )  # fmt: skip
 NOBODYS = UUID(int=0)
 """The id in addresses that are not read, but posted to."""
 WITH_QUERY: dict[str, tuple[str, ...]] = {
     "session-list": (
-        *SESSION_LIST, *(f"sort=-{name}" for name in session_list.SORTS), "agent=refund-agent&sort=-cost",
+        *SESSION_LIST, *SEARCHES, *(f"sort=-{name}" for name in session_list.SORTS), "agent=refund-agent&sort=-cost",
     ),
     "import-list": ("status=open", "status=done", "status=failed"),
-    "search": ("q=parcel", "q=is:error", "q=parcel+tool:search", "q=file:a/b"),
+    "search": SEARCHES,
+    "usage": ("by=session",),
     "session-detail": ("turn=3", "event=20", "q=look"),
     "session-rows": ("after=20",),
     "session-outline": ("after=3",),
@@ -34,6 +40,8 @@ WITH_QUERY: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Name of a page to query strings that it is asked with besides none."""
 WITH_QUERY_API: dict[str, tuple[str, ...]] = {
+    "/api/v1/sessions": SEARCHES[:2],
+    "/api/v1/search": SEARCHES[:2],
     "/api/v1/approvals": ("status=pending", "status=denied"),
 }
 

@@ -19,7 +19,7 @@ from sessions_app.models import Approval, CallUsage, ReviewQueue, Role, SavedRea
 from sessions_app.queries.log import event_detail, lenses, marks, outline, story, waterfall
 from sessions_app.queries.money import ledger as ledger_queries
 from sessions_app.queries.reviews import queues as review_queues
-from sessions_app.queries.sessions import handover_transcript, session_list
+from sessions_app.queries.sessions import handover_transcript, said, session_list, used
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import file_changes, overview
@@ -48,6 +48,7 @@ BOUNDS = (
     (handover_transcript, "EVENTS", 100), (handover_transcript, "PROMPTS", 20),
     (story, "SPAN", 60), (marks, "MOST", 5), (lenses, "COUNTED", 20),
     (review_queues, "COUNTED", 100), (review_queues, "COMPARED", 50),
+    (said, "FEW", 50), (said, "FEW_TO_READ", 50), (used, "FEW", 50),
 )  # fmt: skip
 """What is bounded has to be full at the smaller size, too."""
 NOT_WALKED = {
@@ -156,6 +157,7 @@ def read(client: Client, api: Api, addressed: dict[str, str]) -> dict[str, Reads
 
 
 @pytest.mark.django_db
+@pytest.mark.timeout(900)
 def test_no_address_reads_more_because_there_is_more(people, things, agent, monkeypatch):
     for module, name, most in BOUNDS:
         monkeypatch.setattr(module, name, most)

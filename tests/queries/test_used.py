@@ -49,6 +49,17 @@ def test_kept_days_find_the_sessions_that_the_turns_do(sessions, agent):
 
 
 @pytest.mark.django_db
+def test_of_many_the_newest_are_asked_one_by_one(sessions, agent, monkeypatch):
+    listed = Session.objects.order_by("-started_at", "-pk")
+    for since in (START - 40 * HOUR, START + 30 * HOUR, START + 100 * HOUR, START + 500 * HOUR):
+        all_at_once = queries.used(agent.workspace_id, since, None)
+        with monkeypatch.context() as few:
+            few.setattr(queries, "FEW", 1)
+            one_by_one = queries.used(agent.workspace_id, since, None, newest_first=True)
+        assert list(listed.filter(one_by_one)) == list(listed.filter(all_at_once)), since
+
+
+@pytest.mark.django_db
 def test_another_workspace_has_none_of_them(sessions):
     other = workspaces.create_workspace("other")
     assert not Session.objects.filter(queries.used(other.pk, START, None)).exists()

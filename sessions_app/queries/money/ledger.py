@@ -84,6 +84,12 @@ def place_of(entry: LedgerEntry) -> str:
     return f"?{STEPS[step]}={number}" if step in STEPS and number.isdecimal() else ""
 
 
+WITHIN = "workspace"
+"""What the ids of calls are ordered within. By id alone PostgreSQL may go through the newest calls of all workspaces,
+thousands of somebody else's before the first of this one; a column that it knows to be the same in all rows it leaves
+out of an order, so the workspace stands between two bounds."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallFilter:
     """What narrows the list of tool calls down; empty means all."""
@@ -99,8 +105,13 @@ class CallFilter:
 
 
 def calls(workspace_id: UUID, wanted: CallFilter) -> QuerySet[CallUsage]:
-    """Tool calls of agents that run here, unsorted, each with its agent and session; none of erased sessions."""
-    here = CallUsage.objects.filter(workspace_id=workspace_id, session__workspace_id=workspace_id)
+    """Tool calls of agents that run here, unsorted, each with its agent and session; none of erased sessions.
+
+    Order by ``WITHIN`` and then by id, see there.
+    """
+    here = CallUsage.objects.filter(
+        workspace_id__gte=workspace_id, workspace_id__lte=workspace_id, session__workspace_id=workspace_id
+    )
     found = here.select_related("agent", "session")
     conditions = {
         "provider": wanted.provider, "tool": wanted.tool, "status": wanted.status, "session": wanted.session,

@@ -118,7 +118,13 @@ def read_typed(typed: str) -> operators.Read:
 def typed_conditions(workspace_id: UUID, typed: str) -> list[Q]:
     """One condition for the words, and one for each operator of what somebody typed. Raises ``BadFilter``."""
     read = read_typed(typed)
-    conditions = [say(workspace_id, read.words)] if read.words else []
+    said = [say(workspace_id, read.words)] if read.words else []
+    return said + clause_conditions(workspace_id, read)
+
+
+def clause_conditions(workspace_id: UUID, read: operators.Read) -> list[Q]:
+    """One condition for each operator. Raises ``BadFilter``."""
+    conditions = []
     for clause in read.clauses:
         asked = _clause(workspace_id, clause)
         conditions.append(~asked if clause.is_excluded else asked)

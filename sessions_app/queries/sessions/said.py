@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import datetime
 from functools import reduce
 from operator import and_, or_
 from typing import Any
@@ -19,12 +20,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q
 from django.db.models.sql.compiler import SQLCompiler
 
-from sessions_app.models import EventText, SearchBacklog
+from sessions_app.models import EventText, SearchBacklog, SearchBlock, Session
 from sessions_app.search import typed
 from sessions_app.search.typed import Term
 
 from ..log.search import old_search
-from ..log.search_text import TEXT, WORKSPACE, row_query
+from ..log.search_text import SESSION, TEXT, WORKSPACE, row_query
 
 FEW = 500
 """Rows of the index that are read to list the sessions of a rare word."""
@@ -41,14 +42,11 @@ RECENT = 2
 """In so many of them it is not of long ago alone: the list is walked until a page of those collected is full. Of others
 each is looked up and put in order, which is 8 us a session."""
 COUNTED = 1_000
+MANY = 2**31 - 1
 NOTHING = Q(pk__in=())
 
 ROWS = "SELECT session_id FROM countersign_search_rows(%s::tsquery, %s)"
-RECENTLY = """
-SELECT count(*) FROM (
-    SELECT id FROM sessions_app_session WHERE workspace_id = %s ORDER BY created_at DESC LIMIT %s
-) s WHERE EXISTS (SELECT FROM sessions_app_searchblock b WHERE b.session_id = s.id AND b.words @@ %s::tsquery OFFSET 0)
-"""
+WALK = "SELECT sessions, reached, found_rows FROM countersign_search_walk(%s::tsquery, %s, %s, %s, %s)"
 # OFFSET 0 keeps PostgreSQL from turning the question around, into a join with all rows that have the word.
 SAYS = (
     "EXISTS (SELECT FROM sessions_app_searchblock b WHERE b.session_id = $id AND b.words @@ %s::tsquery$more OFFSET 0)"
@@ -74,6 +72,44 @@ def say(workspace_id: UUID, words: str) -> Q:
     return found
 
 
+class _Placed:
+    """Whether each row of the index knows when its session began: once they do they always will, and nobody asks."""
+
+    known = False
+
+
+def is_placed() -> bool:
+    """Whether rows of the index know when their sessions began: not while those of an older version are told."""
+    _Placed.known = _Placed.known or not SearchBlock.objects.filter(spans=None).exists()
+    return _Placed.known
+
+
+def walk(
+    workspace_id: UUID, term: Term, before: datetime | None = None, *, most: int = MANY, most_rows: int = MANY
+) -> tuple[set[UUID], datetime | None, int]:
+    """Sessions with the words of a term, those that began last before ``before``, until there are ``most`` of them or
+    ``most_rows`` rows of the index were read; when the last one may have begun (None: these are all); and the rows.
+    """
+    with connection.cursor() as cursor:
+        words = row_query([as_wanted(term)], WORKSPACE, workspace_id)
+        cursor.execute(WALK, [words, workspace_id, before, most, most_rows])
+        sessions, since, rows = cursor.fetchone()
+    return set(sessions), since, rows
+
+
+def having(sessions: Collection[UUID], term: Term) -> set[UUID]:
+    """Those of some sessions that have the words of a term in one row."""
+    if not sessions:
+        return set()
+    (first, *rest) = sessions
+    marked = row_query([as_wanted(term)], SESSION, first)
+    mine = f"'{SESSION}{first.hex}'"
+    anyone = " | ".join([mine, *(f"'{SESSION}{one.hex}'" for one in rest)])
+    with connection.cursor() as cursor:
+        cursor.execute(ROWS, [marked.replace(mine, f"({anyone})", 1), None])
+        return {session for (session,) in cursor.fetchall()}
+
+
 def has_words_side_by_side(words: str) -> bool:
     return any(not term.is_exact for term in typed.read(words).wanted)
 
@@ -87,23 +123,26 @@ def _all_of(workspace_id: UUID, terms: Collection[Term]) -> Q:
     """A condition that each of the terms holds."""
     wanted = [term for term in terms if not term.is_excluded]
     # Where the words alone decide, the newest sessions tell in 1.5 ms what all rows of a common word would in 25.
-    common = {term for term in wanted if not _pattern(term) and _recent(workspace_id, term) >= COMMON}
-    sessions = {term: None if term in common else _sessions_of_rare(workspace_id, term) for term in wanted}
+    common = {term for term in wanted if not pattern(term) and _recent(workspace_id, term) >= COMMON}
+    sessions = {term: None if term in common else sessions_of_rare(workspace_id, term) for term in wanted}
     rare = [found for found in sessions.values() if found is not None]
     conditions = [Q(pk__in=set.intersection(*rare))] if rare else []
     for term in terms:
         if term.is_excluded:
-            conditions.append(~Q(_says(workspace_id, term)))
-        elif rare and (sessions[term] is None or _pattern(term)) or term in common:
-            conditions.append(Q(_says(workspace_id, term)))
+            conditions.append(~Q(says(workspace_id, term)))
+        elif rare and (sessions[term] is None or pattern(term)) or term in common:
+            conditions.append(Q(says(workspace_id, term)))
         elif sessions[term] is None:
             conditions.append(Q(_of_many(workspace_id, term)))
     return reduce(and_, conditions)
 
 
-def _sessions_of_rare(workspace_id: UUID, term: Term) -> set[UUID] | None:
-    """The sessions with the words of a term; None where they are many."""
-    most = FEW_TO_READ if _pattern(term) else FEW
+def sessions_of_rare(workspace_id: UUID, term: Term) -> set[UUID] | None:
+    """The sessions with the words of a term; None where they have many rows."""
+    most = FEW_TO_READ if pattern(term) else FEW
+    if is_placed():
+        sessions, since, rows = walk(workspace_id, term, most_rows=most + 1)
+        return sessions if since is None and rows <= most else None
     with connection.cursor() as cursor:
         cursor.execute(ROWS, [row_query([term], WORKSPACE, workspace_id), most + 1])
         found = [session for (session,) in cursor.fetchall()]
@@ -112,16 +151,15 @@ def _sessions_of_rare(workspace_id: UUID, term: Term) -> set[UUID] | None:
 
 def _recent(workspace_id: UUID, term: Term, sample: int = SAMPLE) -> int:
     """In how many of the newest sessions one row has the words of a term."""
-    with connection.cursor() as cursor:
-        cursor.execute(RECENTLY, [workspace_id, sample, row_query([term], WORKSPACE, workspace_id)])
-        return int(cursor.fetchone()[0])
+    newest = Session.objects.filter(workspace_id=workspace_id).order_by("-created_at").values_list("pk", flat=True)
+    return len(having(list(newest[:sample]), term))
 
 
 def _of_many(workspace_id: UUID, term: Term) -> _Condition:
     """Whether a session has the words of a term of many rows within one of them."""
     recent = _recent(workspace_id, term, WIDER)
     if recent >= COMMON * WIDER // SAMPLE:
-        return _says(workspace_id, term, side_by_side=False)
+        return says(workspace_id, term, side_by_side=False)
     return _Condition(WALKED if recent >= RECENT else COLLECTED, (row_query([term], WORKSPACE, workspace_id),))
 
 
@@ -141,19 +179,19 @@ class _Condition(Func):
         return self.statement.replace("$id", session), (*values, *self.values)
 
 
-def _says(workspace_id: UUID, term: Term, *, side_by_side: bool = True) -> _Condition:
+def says(workspace_id: UUID, term: Term, *, side_by_side: bool = True) -> _Condition:
     """Whether a session says a term. The workspace is asked for again: PostgreSQL may take the index by it."""
-    words, pattern = row_query([_as_wanted(term)], WORKSPACE, workspace_id), _pattern(term)
-    if pattern is None or not side_by_side:
+    words, in_text = row_query([as_wanted(term)], WORKSPACE, workspace_id), pattern(term)
+    if in_text is None or not side_by_side:
         return _Condition(SAYS.replace("$more", ""), (words,))
-    return _Condition(SAYS.replace("$more", SIDE_BY_SIDE), (words, pattern, pattern))
+    return _Condition(SAYS.replace("$more", SIDE_BY_SIDE), (words, in_text, in_text))
 
 
-def _as_wanted(term: Term) -> Term:
+def as_wanted(term: Term) -> Term:
     return replace(term, is_excluded=False)
 
 
-def _pattern(term: Term) -> str | None:
+def pattern(term: Term) -> str | None:
     """A regular expression of PostgreSQL for words side by side, as they stand in a text or in JSON.
 
     None where the words alone decide, and where a word has accents or the like that the text may write in another way:

@@ -44,8 +44,7 @@ def search(
 ) -> ResultPage:
     """A page of the sessions that pass, of those that the reader ``sees``. Raises ``BadFilter``."""
     read = read_typed(wanted.q)
-    found = session_list.filtered(workspace_id, wanted)
-    page = session_list.page(found.filter(sees) if sees else found, wanted.sort, limit, cursor)
+    page = session_list.found_page(workspace_id, wanted, limit, cursor, sees or session_list.EVERYTHING)
     narrowing = Narrowing.of(read, spellings, wanted.tool, wanted.model, failed=wanted.has_errors is True)
     hits = hits_of(page.items, read.words, narrowing) if page.items else {}
     query = typed.read(read.words)

@@ -27,8 +27,16 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, Tuple
 from sessions_app.models import Session
 from sessions_app.models.session_order import LASTING
 
-from . import run_findings
-from .conditions import CONDITIONS, BadFilter, check_choice, of_agent, typed_conditions
+from . import run_findings, search_walk
+from .conditions import (
+    CONDITIONS,
+    BadFilter,
+    check_choice,
+    clause_conditions,
+    of_agent,
+    read_typed,
+    typed_conditions,
+)  # fmt: skip
 from .used import used
 
 if TYPE_CHECKING:
@@ -38,6 +46,7 @@ MEASURED = ("cost", "tokens", "turns", "errors")
 """Orders by a column of ``SessionMeasures``."""
 SORTS: dict[str, Combinable] = {**LASTING, **{name: F(f"measures__{name}") for name in MEASURED}}
 DEFAULT_SORT = "-started"
+EVERYTHING = Q()
 SUMMED = 500
 """So many sessions are added up for the totals above a list without being asked."""
 ADDED_UP = (
@@ -103,14 +112,43 @@ class Page:
 
 def filtered(workspace_id: UUID, wanted: SessionFilter) -> QuerySet[Session]:
     """The sessions that pass a filter, unsorted, each with its agent. Raises ``BadFilter``."""
+    typed = typed_conditions(workspace_id, wanted.q) if wanted.q else []
+    return _passing(workspace_id, [*_conditions(workspace_id, wanted), *typed])
+
+
+def _passing(workspace_id: UUID, conditions: list[Q]) -> QuerySet[Session]:
     found = Session.objects.filter(workspace_id=workspace_id).select_related("agent").defer("source_record")
-    for condition in _conditions(workspace_id, wanted):
+    for condition in conditions:
         found = found.filter(condition)
     return found
 
 
+def found_page(
+    workspace_id: UUID,
+    wanted: SessionFilter,
+    limit: int,
+    cursor: str | None,
+    sees: Q = EVERYTHING,
+) -> Page:
+    """``page`` of ``filtered``. Where words are looked for and the newest sessions come first, the index is
+    read as far as the page needs (``search_walk``). ``sees``: which of them the reader sees. Raises ``BadFilter``.
+    """
+    read = search_walk.with_files(read_typed(wanted.q))
+    if wanted.sort != DEFAULT_SORT or not search_walk.can_walk(workspace_id, read.words):
+        return page(filtered(workspace_id, wanted).filter(sees), wanted.sort, limit, cursor)
+    clauses = clause_conditions(workspace_id, read)
+    found = _passing(workspace_id, [*_conditions(workspace_id, wanted), *clauses, sees])
+    until = _decode(cursor, DEFAULT_SORT.removeprefix("-"))[0] if cursor else None
+    items: list[SortedSession] = []
+    for stretch in search_walk.stretches(workspace_id, read.words, until, limit + 1):
+        items += page(found.filter(stretch), DEFAULT_SORT, limit + 1 - len(items), cursor).items
+        if len(items) > limit:
+            return Page(items[:limit], cursor_of(items[limit - 1]))
+    return Page(items, None)
+
+
 def _conditions(workspace_id: UUID, wanted: SessionFilter) -> list[Q]:
-    """One condition for each filter that leaves something out. Raises ``BadFilter``."""
+    """One condition for each filter that leaves something out, but for what is typed. Raises ``BadFilter``."""
     active = wanted.active
     for name, value in active.items():
         check_choice(name, value)
@@ -119,10 +157,9 @@ def _conditions(workspace_id: UUID, wanted: SessionFilter) -> list[Q]:
         conditions.append(of_agent(workspace_id, wanted.agent))
     if wanted.finding:
         conditions.append(_with_finding(workspace_id, wanted.finding))
-    if wanted.q:
-        conditions += typed_conditions(workspace_id, wanted.q)
     if wanted.used_from or wanted.used_to:
-        conditions.append(used(workspace_id, wanted.used_from, wanted.used_to))
+        is_newest_first = wanted.sort in ("-started", "-created")
+        conditions.append(used(workspace_id, wanted.used_from, wanted.used_to, newest_first=is_newest_first))
     return conditions
 
 
@@ -131,6 +168,12 @@ def _with_finding(workspace_id: UUID, value: str) -> Q:
         return run_findings.with_finding(workspace_id, value)
     except run_findings.RuleOff as off:
         raise BadFilter("finding", str(off)) from None
+
+
+def says_little(workspace_id: UUID, wanted: SessionFilter) -> bool:
+    """Whether it costs little to find all sessions that pass a filter: no words are looked for that many say."""
+    words = search_walk.with_files(read_typed(wanted.q)).words
+    return not search_walk.can_walk(workspace_id, words) or search_walk.are_few(workspace_id, words)
 
 
 def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) -> Page:

@@ -7,8 +7,9 @@ from functools import reduce
 from operator import or_
 from uuid import UUID
 
-from django.db.models import DateTimeField, Exists, OuterRef, Q
+from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.db.models.lookups import IsNull
 
 from sessions_app.models import SessionUsage, Turn
 from sessions_app.models.usage import UsageKind
@@ -16,9 +17,15 @@ from sessions_app.models.usage import UsageKind
 from ..money.days import Days
 from ..money.usage import is_kept
 
+FEW = 500
+"""Days of sessions that are read to list the sessions of a period in any order."""
 
-def used(workspace_id: UUID, since: datetime | None, until: datetime | None) -> Q:
-    """Sessions of a workspace with a turn that began at or after ``since`` and before ``until``."""
+
+def used(workspace_id: UUID, since: datetime | None, until: datetime | None, *, newest_first: bool = False) -> Q:
+    """Sessions of a workspace with a turn that began at or after ``since`` and before ``until``.
+
+    ``newest_first``: the list comes to those that are at work now within its first pages, and is not added up.
+    """
     if not is_kept():
         return _with_turns(since, until)
     days = Days.of(since, until)
@@ -27,7 +34,16 @@ def used(workspace_id: UUID, since: datetime | None, until: datetime | None) -> 
     if not parts:
         return Q(pk__in=[])
     usages = SessionUsage.objects.filter(reduce(or_, parts), workspace=workspace_id, kind=UsageKind.TURN)
+    if newest_first and until is None and len(usages.order_by().values_list("day")[: FEW + 1]) > FEW:
+        return _one_by_one(usages)
     return Q(pk__in=usages.values("session_id"))
+
+
+def _one_by_one(usages: QuerySet[SessionUsage]) -> Q:
+    """Each session that the list comes to is asked for one day. Of EXISTS PostgreSQL makes a join or a table of hashes,
+    for which it reads the whole period."""
+    one_day = usages.filter(session=OuterRef("pk")).order_by().values("day")[:1]
+    return Q(IsNull(Subquery(one_day), False))
 
 
 def _whole(first: date | None, end: date | None) -> Q:

@@ -65,6 +65,16 @@ DONE = """
 DELETE FROM sessions_app_searchbacklog b USING sessions_app_session s
 WHERE b.session_id = %s AND s.id = b.session_id AND s.indexed_seq = s.last_seq
 """
+PLACED = 500
+"""Rows from before migration 0047 that are placed in one go."""
+PLACE = """
+UPDATE sessions_app_searchblock b SET spans = countersign_spans(s.started_at)
+FROM sessions_app_session s, (
+    SELECT session_id, first_seq FROM sessions_app_searchblock WHERE spans IS NULL
+    ORDER BY session_id DESC LIMIT %s FOR UPDATE SKIP LOCKED
+) wanted
+WHERE b.session_id = wanted.session_id AND b.first_seq = wanted.first_seq AND s.id = b.session_id
+"""
 FORGET_OLD = "DELETE FROM sessions_app_eventtext WHERE session_id = %s"
 
 Row = tuple[UUID, int, int, str]
@@ -203,6 +213,14 @@ def behind(session_ids: Iterable[UUID]) -> list[UUID]:
 def sessions_behind() -> list[UUID]:
     """Sessions with events that are not searchable yet."""
     return list(SearchBacklog.objects.order_by("-since").values_list("session_id", flat=True))
+
+
+@transaction.atomic
+def place() -> int:
+    """Tell rows of an older version when their sessions began, the newest first; how many. 0 when all know it."""
+    with connection.cursor() as cursor:
+        cursor.execute(PLACE, [PLACED])
+        return cursor.rowcount
 
 
 def sweep() -> int:

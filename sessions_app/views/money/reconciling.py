@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID
 
@@ -58,7 +58,10 @@ def _less(whole: Decimal | None, part: Decimal | None) -> Decimal | None:
 
 def compared(workspace_id: UUID, query: QueryDict, total: Used) -> Compared | None:
     """The total of the list that a filter leads to; None where it is of too many sessions to be added up unasked."""
-    found = session_list.filtered(workspace_id, session_filter.read(query).wanted)
+    if total.sessions > session_list.SUMMED:
+        return None  # as many of the list: none is read to find that out
+    in_no_order = replace(session_filter.read(query).wanted, sort="")
+    found = session_list.filtered(workspace_id, in_no_order)
     row = session_list.totals(found, session_list.SUMMED)
     if row is None:
         return None

@@ -31,7 +31,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     }  # fmt: skip
     if not errors:
         found = queries.calls(request.member.workspace_id, wanted)
-        context["calls"], context["more"] = before(found, request.GET)
+        context["calls"], context["more"] = before(found, request.GET, queries.WITHIN)
         if not wants_fragment(request):
             adds_all = request.GET.get("providers") == "all"
             context["providers"] = queries.providers(found, None if adds_all else queries.SUMMED)
@@ -47,7 +47,7 @@ def table_csv(request: access.DeskRequest) -> HttpResponse:
     _, wanted, errors = _filter(request.GET)
     if errors:
         return HttpResponse("\n".join(f"{name}: {error}" for name, error in errors.items()), "text/plain", 400)
-    rows = queries.calls(request.member.workspace_id, wanted).order_by("-id")[:CSV_ROWS]
+    rows = queries.calls(request.member.workspace_id, wanted).order_by(queries.WITHIN, "-id")[:CSV_ROWS]
     return csv_response("calls.csv", HEAD, map(_cells, rows))
 
 

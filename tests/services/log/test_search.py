@@ -203,7 +203,7 @@ def test_a_title_is_found_and_a_new_one_takes_its_place(agent):
 
 SCANS = """
 SELECT pg_stat_get_xact_numscans('sessions_app_searchblock'::regclass),
-       pg_stat_get_xact_numscans('search_block_words'::regclass)
+       pg_stat_get_xact_numscans('search_block_in_order'::regclass)
 """
 
 

@@ -1,0 +1,122 @@
+"""A page of the sessions that say some words, the newest first: time is gone through backwards until it is full.
+
+The rarest of the words leads. The index tells its sessions of one stretch of time after the other, each as long as the
+rest of the page should need (``migrations/_search_in_order_0047``); these are asked for the other words. So a page
+reads about as many rows of the index as it shows sessions, however many have the words in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Q, Value
+from django.db.models.lookups import GreaterThanOrEqual, LessThan
+
+from sessions_app.models import EventText, SearchBacklog
+from sessions_app.models.session_order import STARTED
+from sessions_app.search import typed
+from sessions_app.search.operators import Read
+from sessions_app.search.typed import Term
+
+from . import said
+
+ROUNDS = 5
+"""Stretches of one page, each of twice as many sessions. Where they do not fill it, other filters leave hardly any of
+the sessions that say the words: then each is asked by itself, see ``said``."""
+LAST = datetime.max.replace(tzinfo=UTC)
+ENOUGH = 8
+"""Sessions that tell how rare a word is."""
+
+
+def with_files(read: Read) -> Read:
+    """The same search with the paths of ``file:`` among its words, side by side, as ``conditions`` has them."""
+    if len(typed.read(read.words).alternatives) > 1:
+        return read
+    paths = {
+        one: f'"{one.value}"' for one in read.clauses if one.name == "file" and typed.read(f'"{one.value}"').wanted
+    }
+    words = " ".join([read.words, *(f"-{path}" if one.is_excluded else path for one, path in paths.items())]).strip()
+    if len(words) > typed.LONGEST:
+        return read
+    return replace(read, words=words, clauses=tuple(one for one in read.clauses if one not in paths))
+
+
+def can_walk(workspace_id: UUID, words: str) -> bool:
+    """Whether pages of what somebody typed are found by a walk: not of alternatives, nor with older rows."""
+    query = typed.read(words)
+    return len(query.alternatives) == 1 and bool(query.wanted) and said.is_placed() and not _has_old_rows(workspace_id)
+
+
+def _has_old_rows(workspace_id: UUID) -> bool:
+    return SearchBacklog.objects.filter(workspace_id=workspace_id).exists() and EventText.objects.exists()
+
+
+def stretches(workspace_id: UUID, words: str, until: datetime | None, most: int) -> Iterator[Q]:
+    """Conditions on sessions: they say what somebody typed, and began in a stretch of time, the latest first, up to
+    ``until``. No stretch is left out, and the last one ends with the first session. The first one has ``most`` of them.
+    """
+    (terms,) = typed.read(words).alternatives
+    leader = _rarest(workspace_id, [term for term in terms if not term.is_excluded])
+    others = [term for term in terms if term is not leader]
+    read = [Q(said.says(workspace_id, leader))] if _is_read(workspace_id, leader) else []
+    before = until and until + min(timedelta(microseconds=1), LAST - until)
+    for place in range(ROUNDS):
+        found, since, _ = said.walk(workspace_id, leader, before, most=most * 2**place)
+        yield _all([*_said_by(workspace_id, found, others), *read, *_between(since, before)])
+        if since is None:
+            return
+        before = since
+    yield _all([said.say(workspace_id, words), *_between(None, before)])
+
+
+def are_few(workspace_id: UUID, words: str) -> bool:
+    """Whether the sessions that say what somebody typed are so few that all of them can be listed."""
+    leader = _rarest(workspace_id, typed.read(words).wanted)
+    return said.sessions_of_rare(workspace_id, leader) is not None
+
+
+def _rarest(workspace_id: UUID, terms: list[Term]) -> Term:
+    """The word of which the fewest sessions are met on the way back."""
+    if len(terms) == 1:
+        return terms[0]
+    met = []
+    for term in terms:
+        found, since, rows = said.walk(workspace_id, term, None, most=ENOUGH)
+        met.append((since is not None, since.timestamp() if since else rows, term))
+    return min(met, key=lambda one: one[:2])[2]
+
+
+def _is_read(workspace_id: UUID, term: Term) -> bool:
+    """Whether the events of all rows that have words side by side are read: see ``said.FEW_TO_READ``."""
+    return bool(said.pattern(term)) and said.sessions_of_rare(workspace_id, term) is not None
+
+
+def _said_by(workspace_id: UUID, sessions: set[UUID], terms: Iterable[Term]) -> Iterator[Q]:
+    """Conditions that it is one of these sessions, which says the terms, and not those that are excluded."""
+    later: list[Q] = []
+    for term in terms:
+        if said.pattern(term):
+            says = Q(said.says(workspace_id, term))
+            later.append(~says if term.is_excluded else says)
+        else:
+            saying = said.having(sessions, term)
+            sessions = sessions - saying if term.is_excluded else sessions & saying
+    yield Q(pk__in=sessions)
+    yield from later
+
+
+def _between(since: datetime | None, before: datetime | None) -> Iterator[Q]:
+    if since:
+        yield Q(GreaterThanOrEqual(STARTED, Value(since)))
+    if before:
+        yield Q(LessThan(STARTED, Value(before)))
+
+
+def _all(conditions: Iterable[Q]) -> Q:
+    found = Q()
+    for condition in conditions:
+        found &= condition
+    return found
