@@ -15,6 +15,8 @@ from .views import (
     receipts,
     redacted_file,
     redaction_draft,
+    share_links,
+    shared,
     source,
     trust,
 )
@@ -47,6 +49,15 @@ redaction_urls = [
     path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/more/", redacted_file.more, name="redacted-more"),
 ]
 
+SHARE = "sessions/<uuid:session_id>/share/"
+share_urls = [
+    path("share/<str:secret>/", shared.page, name="shared"),
+    path(SHARE, share_links.page, name="share-links"),
+    path(f"{SHARE}<uuid:link_id>/withdraw/", share_links.withdraw, name="share-link-withdraw"),
+    path(f"{SHARE}<uuid:link_id>/accept/", share_links.accept, name="share-link-accept"),
+    path("settings/share-links/", share_links.switch, name="share-link-switch"),
+]
+
 erasure_urls = [
     path("sessions/<uuid:session_id>/delete/", erasure.session_page, name="session-delete"),
     path("imports/<uuid:import_id>/delete/", erasure.import_page, name="import-delete"),
@@ -60,6 +71,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *import_urls,
     *trust_urls,
     *redaction_urls,
+    *share_urls,
     *erasure_urls,
     path("approvals/<uuid:approval_id>/receipt", receipts.download, name="approval-receipt"),
     path("demo/", demo.load, name="demo-load"),
