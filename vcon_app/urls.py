@@ -38,6 +38,7 @@ redaction_urls = [
     path("sessions/<uuid:session_id>/redact/events/", redaction_draft.tick, name="redaction-tick"),
     path("sessions/<uuid:session_id>/redact/kinds/", redaction_draft.kinds, name="redaction-kinds"),
     path("sessions/<uuid:session_id>/redact/words/", redaction_draft.words, name="redaction-words"),
+    path("sessions/<uuid:session_id>/redact/preview/", redaction_draft.preview, name="redaction-preview"),
     path("sessions/<uuid:session_id>/redact/discard/", redaction_draft.discard, name="redaction-discard"),
     path("sessions/<uuid:session_id>/redact/make/", redaction_draft.make, name="redaction-make"),
     path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/", redacted_file.detail, name="redacted"),
