@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from sessions_app.models import Session
-from vcon_app.drafts import EventDraft, Json, SessionDraft, ToolDraft
+from vcon_app.drafts import EventDraft, Json, Kind, SessionDraft, ToolDraft
 from vcon_app.formats.common.jsonio import dumps
 from vcon_app.formats.vcon.redacting import EVENT, PEOPLE, Redacted, Selection, pseudonyms, session_without
 
@@ -99,7 +100,9 @@ def _counted(session: Session, selection: Selection) -> tuple[Counter[str], Coun
     changed = []
     only = None if selection.every else list(selection.parts)
     for seq, kind, has_arguments, has_result in queries.shapes(session.pk, session.last_seq, only):
-        shape = EventDraft(kind, "", tool=ToolDraft(arguments=has_arguments or None, result=has_result or None))
+        shape = EventDraft(
+            cast(Kind, kind), "", tool=ToolDraft(arguments=has_arguments or None, result=has_result or None)
+        )
         if gone := selection.parts_of(seq, shape):
             parts.update(gone)
             kinds[kind] += 1

@@ -95,7 +95,7 @@ def open_page(secret: str) -> tuple[BinaryIO, int] | None:
     except storage.Missing:
         return None
     _count(link)
-    return file, link.export.size
+    return file, link.export.size or 0
 
 
 @transaction.atomic
