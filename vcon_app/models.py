@@ -227,6 +227,66 @@ class Redaction(models.Model):
         indexes = [models.Index(fields=["session", "-id"], name="redaction_of_session")]
 
 
+class Sharing(models.Model):
+    """Whether sessions of a workspace may be shown by links to people without an account. No row: they may not."""
+
+    workspace = models.OneToOneField(Workspace, models.CASCADE, primary_key=True, related_name="sharing")
+    is_on = models.BooleanField(default=False)
+    changed_at = models.DateTimeField(auto_now=True)
+    changed_by = models.TextField(blank=True, default="")
+
+
+class ShareLink(models.Model):
+    """A link that shows one session, as it was when the link was made, to whoever has it, until it expires.
+
+    Its page is the file of ``export``, written once. Of the secret in the link only the SHA-256 is kept: it has 256
+    random bits, so no salt is needed.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="share_links", db_index=False)
+    session = models.ForeignKey(Session, models.CASCADE, related_name="share_links", db_index=False)
+    export = models.OneToOneField(Export, models.CASCADE, null=True, related_name="share_link")
+    """None only while the link is being made."""
+    sha256 = models.CharField(max_length=64, unique=True)
+    last_seq = models.IntegerField()
+    """The last event that is shown."""
+    as_of = models.DateTimeField()
+    """When it was the last one."""
+    redaction = models.TextField(blank=True, default="")
+    """What kind of redaction it is, in words; empty where nothing is left out."""
+    rules = models.JSONField(default=list)
+    """Of the redaction, as ``Redaction`` has them."""
+    actor_kind = models.CharField(max_length=20)
+    actor_id = models.CharField(max_length=64, blank=True, default="")
+    actor_name = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    counts = models.JSONField(default=dict)
+    """What was left out how often; no words."""
+    leaks = models.JSONField(default=list)
+    """The first places where words that were left out still stand on the page."""
+    leak_count = models.IntegerField(default=0)
+    unchecked = models.IntegerField(default=0)
+    """Lines that were left out and not looked for, because there were too many."""
+    accepted_by = models.TextField(blank=True, default="")
+    opened = models.PositiveIntegerField(default=0)
+    last_opened_at = models.DateTimeField(null=True)
+    told_at = models.DateTimeField(null=True)
+    """When the audit log was told of openings last."""
+    withdrawn_at = models.DateTimeField(null=True)
+    withdrawn_by = models.TextField(blank=True, default="")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["session", "-id"], name="share_link_of_session"),
+            models.Index(fields=["workspace", "-id"], name="share_link_newest"),
+            models.Index(
+                fields=["expires_at"], condition=models.Q(withdrawn_at__isnull=True), name="share_link_in_force"
+            ),
+        ]
+
+
 class SpanStream(models.Model):
     """Spans that exporters send of one conversation, or of a trace that names none: they become a session."""
 

@@ -15,6 +15,8 @@ from .views import (
     receipts,
     redacted_file,
     redaction_draft,
+    share_links,
+    shared,
     source,
     trust,
 )
@@ -36,6 +38,7 @@ redaction_urls = [
     path("sessions/<uuid:session_id>/redact/events/", redaction_draft.tick, name="redaction-tick"),
     path("sessions/<uuid:session_id>/redact/kinds/", redaction_draft.kinds, name="redaction-kinds"),
     path("sessions/<uuid:session_id>/redact/words/", redaction_draft.words, name="redaction-words"),
+    path("sessions/<uuid:session_id>/redact/preview/", redaction_draft.preview, name="redaction-preview"),
     path("sessions/<uuid:session_id>/redact/discard/", redaction_draft.discard, name="redaction-discard"),
     path("sessions/<uuid:session_id>/redact/make/", redaction_draft.make, name="redaction-make"),
     path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/", redacted_file.detail, name="redacted"),
@@ -45,6 +48,15 @@ redaction_urls = [
         name="redacted-accept",
     ),
     path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/more/", redacted_file.more, name="redacted-more"),
+]
+
+SHARE = "sessions/<uuid:session_id>/share/"
+share_urls = [
+    path("share/<str:secret>/", shared.page, name="shared"),
+    path(SHARE, share_links.page, name="share-links"),
+    path(f"{SHARE}<uuid:link_id>/withdraw/", share_links.withdraw, name="share-link-withdraw"),
+    path(f"{SHARE}<uuid:link_id>/accept/", share_links.accept, name="share-link-accept"),
+    path("settings/share-links/", share_links.switch, name="share-link-switch"),
 ]
 
 erasure_urls = [
@@ -60,6 +72,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *import_urls,
     *trust_urls,
     *redaction_urls,
+    *share_urls,
     *erasure_urls,
     path("approvals/<uuid:approval_id>/receipt", receipts.download, name="approval-receipt"),
     path("demo/", demo.load, name="demo-load"),

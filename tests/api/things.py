@@ -75,6 +75,7 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
         "grant_id": grant.pk,
         "import_id": Import.objects.create(workspace_id=workspace_id, document=document, filename="a.json").pk,
         "redaction_id": uuid4(),
+        "share_link_id": uuid4(),
         "message_id": uuid4(),
         "subject_id": uuid4(),
         "queue_id": ReviewQueue.objects.create(workspace_id=workspace_id, name="Queue", seed="s").pk,

@@ -16,6 +16,7 @@ RECORD_ROOMS = (
     "checkpoints",
     "receipts",
     "redaction",
+    "shares",
     "exports",
     "imports",
     "erasure",

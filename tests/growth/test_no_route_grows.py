@@ -64,7 +64,7 @@ NOT_WALKED = {
     "/api/v1/sessions/{session_id}/export/report": "of the whole session", "export-report": "of the whole session",
     "event-media-piece": "a picture or a sound of one event",
     "import-document": "the file itself", "event-source": "a piece of the file itself",
-    "sign-in-link": "for one link", "invitation": "for one link",
+    "sign-in-link": "for one link", "invitation": "for one link", "shared": "the file of one link",
     "mcp": "asks what is walked",
     "session-cost": "of the whole session, read once and kept",
     "/api/v1/sessions/{session_id}/cost": "as the page of its cost",

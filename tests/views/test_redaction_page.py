@@ -116,7 +116,7 @@ def test_a_reviewer_may_accept_what_was_found(reviewer, session_with_secret):
 def test_redaction_page_offers_encryption_for_a_trust_anchor(reviewer, session_with_secret):
     court = anchors.add(session_with_secret.workspace, public_pem(rsa_key()), name="Court", by=BY)
     anchors.add(session_with_secret.workspace, public_pem(ed_key()), name="Press", by=BY)
-    page = on_one_line(reviewer.get(at(session_with_secret)))
+    page = on_one_line(reviewer.get(at(session_with_secret, "preview")))
     assert f'value="{court.pk}">' in page and "RSA-OAEP needs an RSA key" in page
     reviewer.post(at(session_with_secret, "words"), {"add": "4711 0815"})
     made = reviewer.get(
@@ -140,8 +140,8 @@ def test_only_reviewers_open_the_redaction_page(viewer, charlie, reviewer, sessi
         reviewer.post(at(session_with_secret, "kinds"), {"what": ["title"]})
         and reviewer.post(at(session_with_secret, "make"), {"type": "x"}).url
     )
-    for path in ("", "events", "kinds", "words", "discard", "make"):
-        method = "post" if path else "get"
+    for path in ("", "preview", "events", "kinds", "words", "discard", "make"):
+        method = "get" if path in ("", "preview") else "post"
         where = at(session_with_secret, path) if path else at(session_with_secret)
         assert getattr(viewer, method)(where).status_code == 403, path
         assert getattr(charlie, method)(where).status_code == 404, path

@@ -24,8 +24,8 @@ class Summary(NamedTuple):
 
 
 def exports_of(session_id: UUID) -> QuerySet[Export]:
-    """Exports of a session that were written, or are being written, the newest first."""
-    found = Export.objects.filter(session_id=session_id).exclude(status=Export.Status.FAILED)
+    """Exports of a session that were written, or are being written, the newest first; pages of share links are none."""
+    found = Export.objects.filter(session_id=session_id, share_link=None).exclude(status=Export.Status.FAILED)
     return found.order_by("-created_at").defer("losses", "identity")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 from uuid import UUID
 
@@ -51,6 +51,11 @@ class LogEvents:
         while page := self._page(after):
             yield from self._drafts(page)
             after = page[-1].seq
+
+    def at(self, seqs: Sequence[int]) -> Iterator[tuple[int, EventDraft]]:
+        """Single events with their places, in their order; at most a page of them."""
+        rows = list(Event.objects.filter(session_id=self._session_id, seq__in=seqs).order_by("seq"))
+        return zip((row.seq for row in rows), self._drafts(rows), strict=True)
 
     def _page(self, after: int) -> list[Event]:
         rows = Event.objects.filter(session_id=self._session_id, seq__gt=after, seq__lte=self._last_seq)
@@ -110,7 +115,7 @@ def _usage(request: ModelRequest) -> Usage | None:
 
 
 def _requests(session_id: UUID, page: list[Event]) -> dict[int, ModelRequest]:
-    rows = ModelRequest.objects.filter(session_id=session_id, seq__range=(page[0].seq, page[-1].seq))
+    rows = ModelRequest.objects.filter(session_id=session_id, seq__in=[event.seq for event in page])
     return {row.seq: row for row in rows}
 
 

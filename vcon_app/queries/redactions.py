@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import orjson
 from django.db import connection
-from django.db.models import F, QuerySet, TextField
+from django.db.models import BooleanField, ExpressionWrapper, F, Min, Q, QuerySet, TextField
 from django.db.models.expressions import Func
 from django.db.models.functions import Left
 
@@ -94,6 +94,26 @@ def event_rows(session_id: UUID, *, after: int, kind: str = "", words: str = "",
 
 def _as_text(column: str) -> Func:
     return Func(F(column), template="(%(expressions)s #>> '{}')", output_field=TextField())
+
+
+def shapes(session_id: UUID, last: int, only: Collection[int] | None) -> Iterator[tuple[int, str, bool, bool]]:
+    """Of each event up to ``last`` its number, its kind, and whether it has arguments and a result.
+
+    ``only``: of these numbers alone.
+    """
+    found = Event.objects.filter(session_id=session_id, seq__lte=last)
+    if only is not None:
+        found = found.filter(seq__in=only)
+    has_arguments = ExpressionWrapper(Q(arguments__isnull=False), BooleanField())
+    has_result = ExpressionWrapper(Q(result__isnull=False), BooleanField())
+    return found.order_by("seq").values_list("seq", "kind", has_arguments, has_result).iterator()
+
+
+def names_of_persons(session_id: UUID, last: int) -> list[str]:
+    """Names under which persons and triggers speak in a log, in the order in which they first do."""
+    said = Event.objects.filter(session_id=session_id, seq__lte=last, actor_kind__in=("person", "trigger"))
+    named = said.exclude(actor_name="").values("actor_name").annotate(first=Min("seq"))
+    return list(named.order_by("first").values_list("actor_name", flat=True))
 
 
 def finished_redactions(session_id: UUID) -> QuerySet[Redaction]:

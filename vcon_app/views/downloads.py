@@ -20,7 +20,7 @@ def attachment(file: BinaryIO, filename: str, size: int, media_type: str = OPAQU
 
     Asynchronous, because Django reads a synchronous iterator whole into memory before it serves it under ASGI.
     """
-    response = _named(_pieces(file), filename, media_type)
+    response = _named(pieces(file), filename, media_type)
     response.headers["Content-Length"] = str(size)
     return response
 
@@ -50,7 +50,8 @@ def _named(pieces: AsyncIterator[bytes], filename: str, media_type: str) -> Stre
     return response
 
 
-async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+async def pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+    """A file in pieces of a megabyte; it is closed at the end."""
     with file:
         while piece := await sync_to_async(file.read, thread_sensitive=False)(CHUNK):
             yield piece

@@ -13,7 +13,8 @@ from sessions_app.extensions import Part
 from sessions_app.models import Agent, Event, Role, Session
 from sessions_app.views.access import DeskRequest
 from vcon_app import registry
-from vcon_app.queries import export_log, imports, legal_basis, sources
+from vcon_app.models import Sharing
+from vcon_app.queries import export_log, imports, legal_basis, share_links, sources
 from vcon_app.services.documents import event_bytes
 from vcon_app.services.exports import export_options
 from vcon_app.services.trust import own_keys, recipients
@@ -22,6 +23,7 @@ from vcon_app.signing.keys import BadKey, fingerprint
 
 LISTED_AGENTS = 500
 LISTED_IMPORTS = 20
+LISTED_SHARES = 10
 
 Signature = dict[str, Any]
 """With state, signer and detail, as the API gives it."""
@@ -116,6 +118,32 @@ def source_facts(request: DeskRequest, session: Session) -> Part:
             "imports": [(link, imports.grouped(sources.findings_of(link))) for link in links],
             "taken": list(zip(shown, export_log.states(session.workspace_id, shown), strict=True)),
             "more": len(exports) > export_log.SHOWN,
+        },
+    )
+
+
+def session_shares(request: DeskRequest, session: Session) -> Part | None:
+    """The newest share links of a session; of a session that was never shared nothing."""
+    links = share_links.shown(list(share_links.of_session(session.pk)[:LISTED_SHARES]))
+    if not links:
+        return None
+    may_share = request.member.role != Role.VIEWER
+    return Part("shares/_of_session.html", {"session": session, "links": links, "may_share": may_share})
+
+
+def workspace_shares(request: DeskRequest, shown: dict[str, Any]) -> Part:
+    """Whether sessions are shared by links, and the newest links."""
+    workspace = request.member.workspace
+    row = Sharing.objects.filter(workspace=workspace).first()
+    links = share_links.shown(list(share_links.of_workspace(workspace.pk)[: share_links.SHOWN]))
+    return Part(
+        "shares/_settings.html",
+        {
+            "is_on": bool(row and row.is_on),
+            "changed_by": row.changed_by if row else "",
+            "changed_at": row.changed_at if row else None,
+            "links": links,
+            "can_change": request.member.role == Role.ADMIN,
         },
     )
 

@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -21,6 +22,7 @@ from sessions_app.views.session.addresses import number
 from vcon_app.models import Redaction
 from vcon_app.queries import redactions as queries
 from vcon_app.services.exports import export_options, redactions
+from vcon_app.services.redaction import preview as previews
 from vcon_app.services.redaction import redaction_drafts, redaction_rules
 from vcon_app.services.redaction.redaction_rules import CONTAINING, EVERY, ONE_OF_FILE, PARTS, WHOLE, BadRule, Rule
 from vcon_app.services.trust import recipients
@@ -35,6 +37,12 @@ KINDS = {
     "summary": "the summary",
     "environment": "where it ran: folders, repository, branch",
     "metadata": "what else programs noted of the session",
+}
+PART_WORDS = {
+    "event": gettext_lazy("whole events"),
+    "text": gettext_lazy("texts"),
+    "arguments": gettext_lazy("arguments"),
+    "result": gettext_lazy("results"),
 }
 FILTERS = ("everything", *queries.KINDS)
 TYPES = ("PII Redaction", "Secrets", "Confidential content")
@@ -141,15 +149,54 @@ def _chosen(draft: Redaction) -> dict[str, Any]:
         "words": [rule["words"] for rule in draft.rules if rule["what"] == CONTAINING],
         "events": len({rule["seq"] for rule in draft.rules if "seq" in rule}),
         "others": sum("seq" not in rule and rule["what"] != CONTAINING for rule in draft.rules),
-        "types": TYPES,
-        "can_sign": redactions.FORMAT in export_options.signed_formats() and not export_options.goes_on(draft.session),
-        "recipients": recipients.candidates(draft.workspace_id),
     }
 
 
 def _label(what: str, item: dict[str, Any]) -> str:
     values = (item.get(name) for name in ("purpose", "type", "filename", "vendor"))
     return " · ".join([what, *(value[:60] for value in values if isinstance(value, str) and value)])
+
+
+@require_safe
+@access.reviewer
+def preview(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
+    """The session as the redacted file will have it, in pages; ``?show=all`` has the events that stay as they are, too.
+
+    Its form makes the file: nobody makes one without having had it before them.
+    """
+    return _preview(request, access.session_read(request, session_id))
+
+
+def _preview(request: access.DeskRequest, session: Session, status: int = 200, **more: Any) -> HttpResponse:
+    draft = redaction_drafts.draft_of(session, access.actor(request))
+    shows_all = request.GET.get("show") == "all"
+    after = number(request.GET.get("after")) or 0
+    seen = previews.preview(session, draft.rules, after=after, changed_only=not shows_all)
+    place = {"show": "all"} if shows_all else {}
+    context = {
+        "session": session,
+        "draft": draft,
+        "seen": seen,
+        "whole": [(what, KINDS[what]) for what in WHOLE if what in seen.whole],
+        "parts": [(PART_WORDS.get(part, part), times) for part, times in seen.parts.items()],
+        "kinds": [(kind.replace("_", " "), times) for kind, times in seen.kinds.items()],
+        "shows_all": shows_all,
+        "after": after,
+        "first": urlencode(place),
+        "next": urlencode({**place, "after": seen.next_after}) if seen.next_after else "",
+        **_ways(session),
+        **more,
+    }
+    return render(request, "redaction/preview.html", context, status=status)
+
+
+def _ways(session: Session) -> dict[str, Any]:
+    """How the file can be wrapped, for the form that makes it."""
+    return {
+        "types": TYPES,
+        "can_sign": redactions.FORMAT in export_options.signed_formats() and not export_options.goes_on(session),
+        "recipients": recipients.candidates(session.workspace_id),
+    }
 
 
 @require_POST
@@ -230,5 +277,5 @@ def make(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
         readers = recipients.recipients_named(session.workspace_id, request.POST.getlist("encrypt_for"))
         made = redactions.make(session, draft.rules, kind, by=actor, signed=signed, encrypt_for=readers)
     except (BadRule, export_options.CannotExport, recipients.NoRecipient) as error:
-        return _page(request, session, 422, problem=str(error), type=kind)
+        return _preview(request, session, 422, problem=str(error), type=kind)
     return redirect("redacted", session.pk, made.pk)

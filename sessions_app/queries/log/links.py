@@ -101,6 +101,12 @@ def headers(session_id: UUID) -> Iterator[tuple[Header, str]]:
             yield header_of(link), bytes(link.hash).hex()
 
 
+def head_hash(session_id: UUID) -> str:
+    """Hash of the last link in hex, which stands for the whole log; empty where there is none."""
+    last = EventLink.objects.filter(session_id=session_id).order_by("-last_seq").values_list("hash", flat=True).first()
+    return bytes(last).hex() if last else ""
+
+
 def verify(session_id: UUID) -> Verified:
     """Compute the links of a session again from its events, in one pass that holds a row at a time.
 

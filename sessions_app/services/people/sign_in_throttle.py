@@ -44,6 +44,7 @@ RULES = {
     "name at address": Rule(10, 60, 900),
     "browser": Rule(10, 60, 900),
     "address": Rule(100, 10, 900),  # more, because everybody in an office has the same one
+    "link at address": Rule(100, 10, 900),  # of links for people without an account: those that opened nothing
     "name": Rule(100, 5, 60),  # short: it slows a thousand addresses down, and the owner in a new browser as well
 }
 
@@ -76,6 +77,11 @@ def subjects(name: str, address: str, browser: str = "") -> list[Subject]:
         Subject("address", _key("address", network)),
         Subject("name", _key("name", name), of_name),
     ]
+
+
+def link_at_address(address: str) -> Subject:
+    """Subject of whoever opens a link that needs no account."""
+    return Subject("link at address", _key("link at address", _network(address)))
 
 
 @transaction.atomic

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from sessions_app import extensions
 from sessions_app.models import Role, Session
 from sessions_app.queries import approvals
-from sessions_app.queries.log import event_detail, marks, outline, search
+from sessions_app.queries.log import event_detail, links, marks, outline, search
 from sessions_app.queries.log import lenses as lens_queries
 from sessions_app.queries.log.timeline import Timeline, Window
 from sessions_app.queries.money import budgets, paid_calls
@@ -56,6 +56,7 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
         head = head_of(request, session, window.origins.get(1))
         context |= {
             "head": head,
+            "log_hash": links.head_hash(session.pk),
             "happened": happened_in(session, head.files, request.member.workspace.rules_off),
             "composer": composer.composer_of(session, request.member),
         }

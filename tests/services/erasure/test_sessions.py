@@ -168,6 +168,7 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         "ImportedSession.session", "LedgerEntry.session",
         "ModelRequest.counted_in", "ModelRequest.session", "QueuedMessage.session", "Redaction.session",
         "RunFinding.session", "RunSummary.session", "SearchBacklog.session", "SearchBlock.session", "SeenMark.session",
+        "ShareLink.session",
         "Session.continues", "Session.parent",
         "SessionMeasures.session", "SessionOverview.session", "SessionUsage.session", "SlackReply.session",
         "SpanStream.session",

@@ -57,7 +57,7 @@ def test_queries_do_not_grow_with_the_session(reviewer, agent, place):
     # The window of the small one shows the card, which asks for reasons in store, for who else could decide, and for
     # whom it was told to.
     assert before - 3 <= queries(reviewer, path_of(large) + place) <= before
-    assert before <= 51  # with what happened: one query; with the lenses: two; with the overview strip: one
+    assert before <= 52  # what happened: one query; the lenses: two; the overview strip: one; the hash on paper: one
 
 
 def test_queries_do_not_grow_with_the_cards_in_a_window(reviewer, agent):

@@ -12,10 +12,13 @@ from typing import Any
 
 from ...drafts import Events, Losses, SessionDraft
 from ..contract import Spec
-from . import frame, parts
+from . import frame, parts, share
 from .happened import Happened, section
 from .pairs import paired
+from .shown import shown_of_event, shown_of_session
 from .totals import count, starts_turn
+
+__all__ = ["NAME", "SPEC", "shown_of_event", "shown_of_session", "write"]
 
 NAME = "html"
 SPEC = Spec(
@@ -31,11 +34,14 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     """The page in pieces.
 
     ``options``: ``generated_at`` (datetime) and ``origin`` (URL) for the foot; ``costs``, the price of each
-    turn where the desk knows better than the recorder: ``{turn: {"amount": "0.012"|None, "unpriced_tokens": 0}}``.
+    turn where the desk knows better than the recorder: ``{turn: {"amount": "0.012"|None, "unpriced_tokens": 0}}``;
+    ``share``, where a link shows the page: what ``share.section`` says of it.
     """
     told = Happened(session)
     total, turns = count(told.through(events), options.get("costs"))
     yield frame.head(session).encode()
+    if shared := options.get("share"):
+        yield share.section(shared).encode()
     yield frame.header(session, total, len(turns) - 1).encode()
     yield section(told.lines(session)).encode() if total.events else b""
     yield frame.outline(turns).encode()

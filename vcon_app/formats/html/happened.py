@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from sessions_app.rendering.text import escape
 from sessions_app.summary.card import Ending, Line, Piece, lines_of
+from sessions_app.summary.findings import Finding
 from sessions_app.summary.state import Summary
 
 from ...drafts import EventDraft, SessionDraft
@@ -34,6 +35,10 @@ class Happened:
     def lines(self, session: SessionDraft) -> list[Line]:
         """The lines of the card."""
         return lines_of(self._summary, Ending(is_over=session.phase != "active"))
+
+    def findings(self) -> list[Finding]:
+        """What rules mark, those too that a workspace has turned off."""
+        return self._summary.findings
 
 
 def section(lines: list[Line]) -> str:

@@ -15,6 +15,7 @@ from ..common import origins
 from ..common.jsonio import dumps
 from ..common.times import rfc3339
 from .pairs import Numbered
+from .shown import removed_parts, shown_data
 
 DEEPEST = 4
 """Sub-agents are indented up to here; deeper ones stay in the same column."""
@@ -42,8 +43,8 @@ def event(seq: int, draft: EventDraft, result: Numbered | None = None) -> str:
     nested = f" d{min(draft.depth, DEEPEST)}" if draft.depth else ""
     anchor = f'<span id="e{result[0]}"></span>' if result else ""
     body = _BODIES.get(draft.kind, _message_body)(draft, result[1] if result else None)
-    said = _origin(draft, result[1] if result else None)
-    return f'<div class="event {kind}{nested}" id="e{seq}">{anchor}{_link_to_event(seq, draft)}{said}{body}</div>\n'
+    head = _origin(draft, result[1] if result else None) + _removed(draft, result[1] if result else None)
+    return f'<div class="event {kind}{nested}" id="e{seq}">{anchor}{_link_to_event(seq, draft)}{head}{body}</div>\n'
 
 
 def _origin(draft: EventDraft, result: EventDraft | None) -> str:
@@ -52,6 +53,12 @@ def _origin(draft: EventDraft, result: EventDraft | None) -> str:
     said = [own] if own else []
     said += [f"result {answer}"] if answer and answer != own else []
     return f'<p class="head"><span class="tag">{escape("; ".join(said))}</span></p>' if said else ""
+
+
+def _removed(draft: EventDraft, result: EventDraft | None) -> str:
+    """What was taken out of an event, and of the result on its card, before they came here."""
+    parts = {*removed_parts(draft), *(removed_parts(result) if result else ())}
+    return f'<p class="removed">Left out here: {escape(", ".join(sorted(parts)))}</p>' if parts else ""
 
 
 def shows_all(draft: EventDraft) -> bool:
@@ -81,8 +88,10 @@ def _actor_text(draft: EventDraft) -> str:
 
 
 def _message_body(draft: EventDraft, result: EventDraft | None) -> str:
-    text = markdown.render(draft.text) if draft.text.strip() else '<p class="none">no text recorded</p>'
-    data = _folded_json("details", draft.data) if draft.kind in ("approval", "escalation") and draft.data else ""
+    nothing = "" if removed_parts(draft) else '<p class="none">no text recorded</p>'
+    text = markdown.render(draft.text) if draft.text.strip() else nothing
+    details = shown_data(draft) if draft.kind in ("approval", "escalation") else {}
+    data = _folded_json("details", details) if details else ""
     return f'<p class="head">{_actor_text(draft)}{_decided(draft)}</p><div class="text">{text}</div>{data}'
 
 
@@ -105,7 +114,7 @@ def _folded(draft: EventDraft, result: EventDraft | None) -> str:
     size = f'<span class="glance">{numbers.exact(words)} words</span>' if words else ""
     summary = f'{_actor_text(draft)} <span class="subject">{escape(shown)}</span> {size}'
     body = markdown.render(draft.text) if draft.kind in ("reasoning", "injected_context") else _pre(draft.text)
-    data = _json(draft.data) if draft.kind == "unknown" else ""
+    data = _json(shown_data(draft)) if draft.kind == "unknown" and not removed_parts(draft) else ""
     status = (
         f' <span class="bad">{escape(draft.tool.status)}</span>'
         if draft.tool and draft.tool.status not in (None, "ok")

@@ -31,6 +31,11 @@ OPTIONS = (
         detail="Decisions, verdicts, comments and notes, with the names of those who gave them: personal data.",
     ),
     Option(
+        "findings",
+        "With the findings of the run",
+        detail="What the rules of this desk mark in it: errors that were left, files outside of the work, secrets.",
+    ),
+    Option(
         "faithful",
         "Values as they came",
         detail="What core-04 does not allow is written all the same: for tools that write such values themselves.",

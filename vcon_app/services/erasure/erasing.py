@@ -16,6 +16,7 @@ from vcon_app.models import (
     Import,
     ImportedSession,
     Redaction,
+    ShareLink,
     SourceDocument,
     SpanStream,
 )
@@ -71,12 +72,14 @@ def _erase_session(session: Session, by: audit.Actor, reason: str, leave_events:
     counts = log.counts | {
         "exports": len(exports),
         "redactions": Redaction.objects.filter(session=session).count(),
+        "share_links": ShareLink.objects.filter(session=session).count(),
     }
     tombstone = tombstones.write(
         Tombstone.Kind.SESSION, session.workspace_id, session.pk, counts=counts, by=by, reason=reason, log=log
     )
     _delete_companions(session)
     Redaction.objects.filter(session=session).delete()
+    ShareLink.objects.filter(session=session).delete()
     Export.objects.filter(session=session).delete()
     ImportedSession.objects.filter(session=session).delete()
     SpanStream.objects.filter(session=session).delete()

@@ -16,11 +16,12 @@ from sessions_app.services import audit, fair_queue, task_queue
 from sessions_app.services.log.sanitise import text
 from vcon_app.drafts import Losses
 from vcon_app.models import Export
-from vcon_app.queries import sources
+from vcon_app.queries import share_links, sources
 
 from .. import task_names
 from ..documents import documents, jobs, storage
 from ..redaction import redacted_file
+from ..shares import shared_page
 from . import export_options, handing_on, writing
 from .job import ExportJob, job_of, new_job
 
@@ -38,18 +39,20 @@ KEEP_FILES_FOR = timedelta(hours=24)
 
 def start_export(
     session: Session, format: str, *, by: audit.Actor, options: dict[str, Any] | None = None, redaction: str = "",
-    handing_on_confirmed: bool = False,
+    share_link: str = "", handing_on_confirmed: bool = False,
 ) -> Export:  # fmt: skip
     """Write a session to a file: at once when it is small, else by a worker. Raises ``CannotExport``.
 
     ``options``: ``signed`` with the key of this installation, ``encrypt_for`` anchors with RSA keys (which signs too),
-    and the options that the format declares. ``redaction``: id of the one it is written for, which tells the
-    audit log itself when it is done. ``handing_on_confirmed``: nobody granted it, and they were asked (see
+    and the options that the format declares. ``redaction`` or ``share_link``: id of the one it is written for,
+    which tells the audit log itself. ``handing_on_confirmed``: nobody granted it, and they were asked (see
     ``handing_on``).
     """
     chosen = export_options.chosen_options(session, format, options)
     if redaction:
         chosen[redacted_file.OPTION] = redaction
+    if share_link:
+        chosen[shared_page.OPTION] = share_link
     with transaction.atomic():
         Session.objects.select_for_update(no_key=True).only("id").get(pk=session.pk)  # two at once get the same ids
         job = new_job(session, format, chosen)
@@ -66,6 +69,8 @@ def start_export(
         )
         if redaction:
             redacted_file.begin(export)
+        elif share_link:
+            shared_page.begin(export)
         else:
             _record_export(export, by, handing_on_confirmed)
     _run_or_enqueue(export, job)
@@ -140,9 +145,9 @@ def sweep() -> int:
 
 
 def remove_old_files() -> int:
-    """Throw away the files that nobody asked for within a day; how many."""
-    kept = storage.of_exports()
-    old = list(kept.names(before=timezone.now() - KEEP_FILES_FOR))
+    """Throw away the files that nobody asked for within a day, but those that share links show; how many."""
+    kept, shared = storage.of_exports(), share_links.files()
+    old = [name for name in kept.names(before=timezone.now() - KEEP_FILES_FOR) if name not in shared]
     for name in old:
         kept.remove(name)
     storage.remove_abandoned()

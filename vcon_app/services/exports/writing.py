@@ -17,6 +17,7 @@ from vcon_app.queries.log_reader import LogEvents, session_draft
 
 from ..documents import originals
 from ..redaction import redacted_file
+from ..shares import shared_page
 from ..trust import own_keys
 from . import bundle_parts
 from .job import ExportJob
@@ -33,6 +34,8 @@ def file_chunks(job: ExportJob, export: Export, losses: Losses) -> Iterator[byte
         options["parts"] = bundle_parts.parts_of(job, export)
     if redacted_file.OPTION in job.chosen:
         chunks = redacted_file.redacted_chunks(export, job.writer, losses, options)
+    elif shared_page.OPTION in job.chosen:
+        chunks = shared_page.page_chunks(export, job.writer, losses, options)
     else:
         chunks = _written(job, job.writer, losses, options)
     if not job.is_signed:

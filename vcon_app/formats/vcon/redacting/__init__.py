@@ -16,11 +16,13 @@ from .redact import (
     TEXT,
     TITLE,
     WHOLE,
+    Redacted,
     Selection,
 )
-from .session import Prepared, prepare
+from .session import Prepared, prepare, pseudonyms, session_without
 
 __all__ = [
     "ARGUMENTS", "ATTACHMENTS", "ENVIRONMENT", "EVENT", "EVERY", "METADATA", "PARTS", "PEOPLE", "REASONING", "RESULT",
-    "SUMMARY", "TEXT", "TITLE", "WHOLE", "Leak", "Prepared", "Selection", "Where", "find_leaks", "prepare",
+    "SUMMARY", "TEXT", "TITLE", "WHOLE", "Leak", "Prepared", "Redacted", "Selection", "Where", "find_leaks", "prepare",
+    "pseudonyms", "session_without",
 ]  # fmt: skip

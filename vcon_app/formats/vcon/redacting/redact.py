@@ -95,6 +95,11 @@ class Redacted:
             gone = self._selection.parts_of(number, event)
             yield self._renamed(without_removed_parts(event, gone, level) if gone else _without_copies(event, level))
 
+    def one(self, number: int, event: EventDraft) -> EventDraft:
+        """A single event of the log without its removed parts, to be looked at: its place in a trace is not known."""
+        gone = self._selection.parts_of(number, event)
+        return self._renamed(without_removed_parts(event, gone) if gone else event)
+
     def _renamed(self, event: EventDraft) -> EventDraft:
         names = origins.names_of(event)
         if names and (PEOPLE in self._selection.whole or any(self._was_searched_for(name) for name in names)):

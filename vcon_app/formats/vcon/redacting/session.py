@@ -43,8 +43,19 @@ def prepare(session: SessionDraft, events: Events, selection: Selection) -> Prep
         survey.note_event(number, event)
     people = survey.people(session) if PEOPLE in selection.whole else {}
     survey.note_session(session, people)
-    cleaned = _cleaned(session, survey.selection, people)
+    cleaned = session_without(session, survey.selection, people)
     return Prepared(cleaned, Redacted(events, selection, people), survey.removed, dict(survey.counts))
+
+
+def pseudonyms(session: SessionDraft, names: Iterable[str]) -> dict[str, str]:
+    """Pseudonym of each name of its file, and of ``names``: persons stay apart, and nobody takes it for a name."""
+    record = dict_of(session.record.get(NATIVE))
+    named = [
+        name_of(raw)
+        for raw, kind in zip(record.get("parties") or [], record.get("kinds") or [], strict=False)
+        if kind in PERSONS
+    ]
+    return {name: f"Person {number}" for number, name in enumerate(dict.fromkeys([*named, *names]), 1)}
 
 
 class _Survey:
@@ -81,14 +92,8 @@ class _Survey:
         self.selection = replace(self.selection, **more)
 
     def people(self, session: SessionDraft) -> dict[str, str]:
-        """Pseudonym of each name: persons stay apart, and nobody takes it for a name."""
-        record = dict_of(session.record.get(NATIVE))
-        named = [
-            name_of(raw)
-            for raw, kind in zip(record.get("parties") or [], record.get("kinds") or [], strict=False)
-            if kind in PERSONS
-        ]
-        return {name: f"Person {number}" for number, name in enumerate(dict.fromkeys([*named, *self._names]), 1)}
+        """Pseudonym of each name in the file and the log."""
+        return pseudonyms(session, self._names)
 
     def note_session(self, session: SessionDraft, people: dict[str, str]) -> None:
         """Count and collect parts to be removed from the session itself and from the file beside its events."""
@@ -128,7 +133,8 @@ class _Survey:
                 self.removed.add(PEOPLE, told, NAME)
 
 
-def _cleaned(session: SessionDraft, selection: Selection, people: dict[str, str]) -> SessionDraft:
+def session_without(session: SessionDraft, selection: Selection, people: dict[str, str]) -> SessionDraft:
+    """The session itself without what goes of it; ``people``: the name of each person -> what stands for it."""
     whole = selection.whole
     metadata = {name: value for name, value in session.metadata.items() if METADATA not in whole or name in OF_RECORDER}
     if ENVIRONMENT in whole:

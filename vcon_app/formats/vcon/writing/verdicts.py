@@ -12,10 +12,9 @@ from typing import Any
 
 from ....drafts import Events, Json
 from ...common.values import dict_of
-from ..file import ANALYSIS_MEMBERS, dumps, in_member_order, indented_json
-from .items import Before
+from ..file import ANALYSIS_MEMBERS, in_member_order, indented_json
 from .plan import Plan
-from .trace import PRODUCT
+from .reports import names_of, report
 
 SCHEMA = "urn:countersign:review-verdicts:1"
 PARTS = ("approvals", "verdicts", "comments", "notes")
@@ -31,33 +30,12 @@ def verdicts(plan: Plan, events: Events) -> Iterator[bytes]:
 def _item(plan: Plan, events: Events, review: dict[str, Any]) -> dict[str, Json]:
     said = [one for part in PARTS for one in review.get(part, [])]
     wanted = {one[name] for one in said for name in ("seq", "last_seq") if one.get(name)}
-    names = _names(plan, events, wanted)
-    body = {
+    names = names_of(plan, events, wanted)
+    body: dict[str, Json] = {
         "session": plan.session.external_id,
         **{part: [_about(one, names) for one in review.get(part, [])] for part in PARTS},
     }
-    near = Before(plan, events)
-    dialogs = {near.dialog(number + 1) for number in wanted} if plan.dialogs else set()
-    as_text = plan.options.get("bodies") == "string"
-    return {
-        "type": "report",
-        **({"dialog": sorted(dialogs)} if dialogs else {}),
-        "vendor": PRODUCT,
-        "product": plan.options.get("product_version") or PRODUCT,
-        "schema": SCHEMA,
-        "mediatype": "application/json",
-        "encoding": "json",
-        "body": dumps(body).decode() if as_text else body,
-    }
-
-
-def _names(plan: Plan, events: Events, wanted: set[int]) -> dict[int, str]:
-    """Number in the log -> id in the written trace."""
-    return {
-        number: plan.entry_id(event, number)
-        for number, event in enumerate(events, 1)
-        if number in wanted and plan.is_entry(event)
-    }
+    return report(plan, events, SCHEMA, body, wanted)
 
 
 def _about(one: dict[str, Any], names: dict[int, str]) -> dict[str, Json]:

@@ -13,6 +13,7 @@ from ...common.times import moment_of, rfc3339_short
 from ...common.values import dict_of, text_or_none
 from ..file import ADDED, EMPTY, PARTY_MEMBERS, in_large_pieces, in_member_order, indented_json, json_array
 from ..trace import NATIVE, extension
+from .findings import findings
 from .fitting import fitted_party
 from .items import analyses, attachments, dialogs
 from .plan import Plan, TrustedLog, make_plan
@@ -30,8 +31,8 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
 
     ``options``: ``uuid`` of this vCon and ``created_at`` (aware), both kept by the caller from the first export on;
     ``product_version``; ``bodies`` "string" for readers that expect JSON bodies as text (core-02 and before);
-    ``verdicts`` with ``review``: what reviewers said; ``redaction`` with its ``type``, where the session and the events
-    are those of ``redacting.prepare``.
+    ``verdicts`` with ``review``: what reviewers said; ``findings``: what rules mark in the run; ``redaction`` with its
+    ``type``, where the session and the events are those of ``redacting.prepare``.
     ``events`` is walked several times and never held. ``losses`` tells afterwards what was not carried over.
     """
     _check(options)
@@ -56,7 +57,7 @@ def _pieces(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     for name, items in (
         ("parties", _parties(plan, losses)),
         ("dialog", chain(dialogs(plan, events, losses), _added(plan, plan.dialogs, {"type": "text"}))),
-        ("analysis", chain(analyses(plan, events, losses), verdicts(plan, events))),
+        ("analysis", chain(analyses(plan, events, losses), verdicts(plan, events), findings(plan, events))),
         ("attachments", attachments(plan, events, losses)),
     ):
         yield separator + indented_json(name, 0) + b": "

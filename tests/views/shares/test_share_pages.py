@@ -1,0 +1,167 @@
+"""The pages of share links: who makes them, and the door that opens without an account."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+from django.test import AsyncClient, Client
+
+from sessions_app.models import AuditEntry, Session
+from sessions_app.services import audit
+from sessions_app.services.people import sign_in_throttle
+from vcon_app.models import ShareLink
+from vcon_app.services.shares import share_links
+
+from ..build import session_of, words
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("document_storage")]
+ADMIN = audit.Actor("command", name="Ada")
+
+
+@pytest.fixture
+def shop(agent) -> Session:
+    share_links.switch(agent.workspace, True, by=ADMIN)
+    return session_of(agent, title="Order of a parcel")
+
+
+def at(session: Session, *rest: str) -> str:
+    return "/".join(["", "sessions", str(session.pk), "share", *rest, ""])
+
+
+def made_by(client: Client, session: Session, **sent) -> str:
+    """Path of a new link."""
+    answer = client.post(at(session), {"hours": "24", **sent})
+    assert answer.status_code == 201, words(answer)
+    return re.search(r"/share/[\w-]{43}/", answer.content.decode())[0]
+
+
+def fetch(path: str, method: str = "get", **headers):
+    """The answer to somebody without an account, read to its end."""
+
+    async def run():
+        answer = await getattr(AsyncClient(), method)(path, headers=headers)
+        answer.page = b"".join([piece async for piece in answer]) if answer.streaming else answer.content
+        return answer
+
+    return asyncio.run(run())
+
+
+def test_a_reviewer_makes_a_link_that_opens_without_an_account(reviewer, shop):
+    path = made_by(reviewer, shop)
+    answer = fetch(path)
+    assert answer.status_code == 200
+    assert b"Order of a parcel" in answer.page and b"<b>Rosa</b>" in answer.page
+    assert path.split("/")[2] not in words(reviewer.get(at(shop))), "it is shown once"
+    assert "opened 1 time" in words(reviewer.get(f"/dashboard/sub-agents/{shop.agent_id}/chat/{shop.pk}/facts"))
+
+
+def test_the_page_may_load_and_run_nothing(reviewer, shop):
+    headers = fetch(made_by(reviewer, shop)).headers
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "sandbox" in policy and "script" not in policy and "unsafe" not in policy
+    assert re.search(r"style-src 'sha256-[\w+/]{43}='", policy)
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert "noindex" in headers["X-Robots-Tag"]
+    assert headers["Cache-Control"] == "no-store"
+    assert "Set-Cookie" not in headers
+
+
+def test_unknown_expired_and_withdrawn_are_one_and_the_same(reviewer, shop):
+    path = made_by(reviewer, shop)
+    unknown = fetch(f"/share/{'A' * 43}/")
+    reviewer.post(at(shop, str(ShareLink.objects.get().pk), "withdraw"))
+    withdrawn = fetch(path)
+    ShareLink.objects.update(withdrawn_at=None, expires_at="2020-01-01T00:00Z")
+    expired = fetch(path)
+    for answer in (unknown, withdrawn, expired):
+        assert (answer.status_code, answer.page) == (404, unknown.page)
+        assert dict(answer.headers) == dict(unknown.headers)
+    assert "noindex" in unknown.headers["X-Robots-Tag"] and b"/sign-in" not in unknown.page
+
+
+def test_programs_that_look_ahead_learn_nothing(reviewer, shop):
+    path = made_by(reviewer, shop)
+    assert {fetch(path, "head").status_code, fetch(f"/share/{'A' * 43}/", "head").status_code} == {405}
+    assert ShareLink.objects.get().opened == 0
+
+
+def test_who_guesses_waits_and_who_has_a_link_does_not_count(reviewer, shop, monkeypatch):
+    monkeypatch.setitem(sign_in_throttle.RULES, "link at address", sign_in_throttle.Rule(3, 60, 900))
+    path = made_by(reviewer, shop)
+    assert [fetch(path).status_code for _ in range(5)] == [200] * 5
+    assert [fetch(f"/share/{'A' * 42}{n}/").status_code for n in range(4)] == [404, 404, 404, 429]
+    waits = fetch(path)
+    assert waits.status_code == 429 and int(waits.headers["Retry-After"]) > 0, "nor is a right one looked at meanwhile"
+
+
+def test_a_viewer_makes_accepts_and_withdraws_nothing(reviewer, viewer, shop):
+    made_by(reviewer, shop)
+    link = ShareLink.objects.get()
+    assert viewer.get(at(shop)).status_code == 403
+    for path in (at(shop), at(shop, str(link.pk), "withdraw"), at(shop, str(link.pk), "accept")):
+        assert viewer.post(path, {"hours": "24"}).status_code == 403
+    assert ShareLink.objects.get().withdrawn_at is None
+    facts = words(viewer.get(f"/dashboard/sub-agents/{shop.agent_id}/chat/{shop.pk}/facts"))
+    assert "Share links" in facts and "Make or withdraw" not in facts
+
+
+def test_only_an_admin_turns_them_on_and_off(reviewer, admin, agent):
+    assert reviewer.post("/settings/share-links/", {"on": "true"}).status_code == 403
+    session = session_of(agent)
+    assert "Share links are off" in words(reviewer.get(at(session)))
+    refused = reviewer.post(at(session), {"hours": "1"})
+    assert refused.status_code == 422 and "share links are off" in words(refused)
+    admin.post("/settings/share-links/", {"on": "true"})
+    path = made_by(reviewer, session)
+    assert "They are on" in words(admin.get("/settings/")) and session.title in words(admin.get("/settings/"))
+    admin.post("/settings/share-links/", {"on": "false"})
+    assert fetch(path).status_code == 404
+    assert list(AuditEntry.objects.filter(action__startswith="workspace.sharing").values_list("action", flat=True)) == [
+        "workspace.sharing_on", "workspace.sharing_off",
+    ]  # fmt: skip
+
+
+def test_another_workspace_has_none_of_it(reviewer, charlie, shop):
+    made_by(reviewer, shop)
+    link = ShareLink.objects.get()
+    assert charlie.get(at(shop)).status_code == 404
+    for path in (at(shop), at(shop, str(link.pk), "withdraw"), at(shop, str(link.pk), "accept")):
+        assert charlie.post(path, {"hours": "24"}).status_code == 404
+    assert "parcel" not in words(charlie.get("/settings/"))
+    assert ShareLink.objects.get().withdrawn_at is None
+
+
+def test_links_are_of_their_own_session_alone(reviewer, shop, agent):
+    made_by(reviewer, shop)
+    other = session_of(agent, title="Other")
+    assert reviewer.post(at(other, str(ShareLink.objects.get().pk), "withdraw")).status_code == 404
+
+
+def test_nothing_chosen_is_lost_when_a_link_cannot_be_made(reviewer, shop):
+    answer = reviewer.post(at(shop), {"hours": "9999", "what": ["people", "title"]})
+    assert answer.status_code == 422 and "works for 1 to 720 hours" in words(answer)
+    html = answer.content.decode()
+    assert html.count(" checked") == 2
+    unknown = reviewer.post(at(shop), {"hours": "24", "redaction": str(shop.pk)})
+    assert unknown.status_code == 422 and "no such redaction" in words(unknown)
+
+
+def test_a_legal_basis_that_grants_nothing_has_to_be_confirmed(reviewer, shop):
+    grants = [{"purpose": "agent_session_redistribution", "granted": False}]
+    basis = {"lawful_basis": "contract", "expiration": "2099-01-01T00:00:00Z", "purpose_grants": grants}
+    Session.objects.filter(pk=shop.pk).update(metadata={"lawful_basis": [basis]})
+    assert reviewer.post(at(shop), {"hours": "24"}).status_code == 422
+    made_by(reviewer, shop, redistribution="confirmed")
+    assert AuditEntry.objects.get(action="session.shared").details["redistribution_confirmed"] is True
+
+
+def test_a_held_link_shows_what_still_stands_and_opens_when_accepted(reviewer, shop):
+    Session.objects.filter(pk=shop.pk).update(user_id="zacharias.quill", tags=["for zacharias.quill"])
+    path = made_by(reviewer, shop, what="people")
+    page = reviewer.get(at(shop))
+    assert "still stand in 1 place" in words(page) and "zacharias.quill" in words(page)
+    assert fetch(path).status_code == 404
+    reviewer.post(at(shop, str(ShareLink.objects.get().pk), "accept"))
+    assert fetch(path).status_code == 200
