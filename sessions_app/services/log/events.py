@@ -29,7 +29,7 @@ from .. import notify
 from . import links, projections, run_summaries, search_index
 from .heads import Head, lock
 from .new_events import NewEvents
-from .rows import COPIED_TYPES, COPY, copied
+from .rows import COPIED_TYPES, copied
 from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, text
 
 BATCH = 2_000
@@ -40,6 +40,7 @@ KEYS_REMEMBERED = 50_000
 AFTER_APPEND: list[Callable[[UUID, int], object]] = []
 """Called in the transaction of an append that holds messages or results, with the session and the ``seq`` before: what
 of the services is above the log and appends itself. ``sessions_app.apps`` fills it."""
+COPY = f"COPY sessions_app_event ({', '.join(COLUMNS)}) FROM STDIN (FORMAT binary)"
 INSERT = Statement(f"""
 INSERT INTO sessions_app_event AS e ({", ".join(COLUMNS)}) VALUES ({", ".join(["%s"] * len(COLUMNS))})
 RETURNING {", ".join(COLUMNS)}, {TEXT}

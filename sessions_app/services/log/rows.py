@@ -9,7 +9,6 @@ from typing import Any
 
 from sessions_app.event_chain import COLUMNS
 
-COPY = f"COPY sessions_app_event ({', '.join(COLUMNS)}) FROM STDIN (FORMAT binary)"
 _BYTES = "bytea"
 """What is made here in the binary form of its column, as it is."""
 _TYPES = {

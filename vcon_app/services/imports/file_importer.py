@@ -130,7 +130,7 @@ class FileImporter:
         """Sessions of the same external id that this file does not add to: it is another version of them."""
 
     def run(self, source: BinaryIO) -> FileResult:
-        """Append what the file holds, in a transaction. Raises ``FormatError`` where it cannot be read, ``BeginAgain``."""
+        """Append what the file holds, in a transaction. Raises ``FormatError`` where it cannot, ``BeginAgain``."""
         limit = self.format.SPEC.max_bytes
         if limit and source.seek(0, 2) > limit:
             raise FormatError(f"a {self.format.SPEC.title} file of more than {limit / 1e6:,.0f} MB is not read")
