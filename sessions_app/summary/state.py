@@ -15,7 +15,7 @@ from .calls import CallKind, command_of, edited, kind_of, subject_of
 from .failures import LINE, TOOL, Failures
 from .findings import RUN, Finding, Findings, Mark, kind_key, marks_of
 from .lines import cut, ends, first_lines, first_sentence, reason
-from .secret_shapes import named_in, scanned, texts_in
+from .secret_shapes import SHORTEST, may_hold_secret, named_in, scanned, texts_in
 
 VERSION = 2
 PROMPTS = 5
@@ -30,6 +30,9 @@ ID = 24
 """Characters at the end of a call's id, by which its result is known."""
 PATHS = 8
 """Edited files of one call."""
+SCANNED_AT_ONCE = 32 * 1024
+"""Characters in which secrets are looked for together: what is asked of RE2 costs more than what it does with 200 of
+them."""
 PUBLIC = frozenset({"page", "search"})
 """Kinds of calls in whose results keys are what anybody can read on the web."""
 
@@ -100,6 +103,9 @@ class Summary:
         """The last event in which anything was said or done."""
         self.failures = Failures.read(found.get("failures", []))
         self._findings = Findings(found.get("findings"))
+        self._unscanned: list[tuple[int, str, str]] = []
+        """Texts in which secrets have not been looked for yet, each with its event and what it is."""
+        self._unscanned_size = 0
         self._open: OrderedDict[int, OpenCall] = OrderedDict()
         self._by_id: dict[str, int] = {}
         for row in found.get("open", []):
@@ -135,11 +141,24 @@ class Summary:
     @property
     def findings(self) -> list[Finding]:
         """What the rules found until now."""
+        self._scan()
         return self._findings.found(self.tests)
 
     def _look_for_secrets(self, seq: int, where: str, *texts: str) -> None:
         for text in texts:
-            for name in named_in(scanned(text)):
+            if len(text) >= SHORTEST:
+                self._unscanned.append((seq, where, scanned(text)))
+                self._unscanned_size += len(text)
+        if self._unscanned_size > SCANNED_AT_ONCE:
+            self._scan()
+
+    def _scan(self) -> None:
+        """Look for secrets in the texts that came since the last time; nearly always there is none in all of them."""
+        texts, self._unscanned, self._unscanned_size = self._unscanned, [], 0
+        if not may_hold_secret("\n".join(text for _, _, text in texts)):
+            return
+        for seq, where, text in texts:
+            for name in named_in(text):
                 self._findings.add("secret_in_text", seq, f"{name} {where}")
 
     def _prompt(self, seq: int, event: EventDraft) -> None:
@@ -257,6 +276,7 @@ class Summary:
 
     def stored(self) -> dict[str, Any]:
         """Everything as JSON, of at most 16 KB."""
+        self._scan()
         return {
             "version": VERSION, "prompts": self.prompts, "last_prompt": self.last_prompt, "asked": self.asked,
             "counts": self.counts, "edits": self.edits, "files": "".join(self.files), "files_beyond": self.files_beyond,

@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import islice
 from uuid import UUID
 
+import psycopg
 from django.db import connection
 
 from sessions_app import event_chain
@@ -69,12 +70,26 @@ def rows(session_id: UUID, first_seq: int, last_seq: int) -> Iterator[bytes]:
     statement = ROWS.format(session=UUID(str(session_id)), first=int(first_seq), last=int(last_seq))
     with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(statement) as copy:
         at_start = True
-        for chunk in copy:
-            row = bytes(chunk)
+        for row in _messages(copy):
             if at_start:  # the server sends the header of the file with the first row
                 row, at_start = row[HEADER_BYTES:], False
             if row and row != TRAILER:
                 yield row
+
+
+def _messages(copy: psycopg.Copy) -> Iterator[bytes]:
+    """What the server sends. What has arrived is taken at once: a wait for each row cost more than to hash it."""
+    pgconn = copy.connection.pgconn
+    while message := bytes(copy.read()):
+        yield message
+        while message != TRAILER:
+            size, data = pgconn.get_copy_data(1)
+            if size < 0 and (failed := pgconn.get_result()):
+                raise psycopg.errors.error_from_result(failed)
+            if size <= 0:
+                break
+            message = bytes(data)
+            yield message
 
 
 def header_of(link: EventLink) -> Header:

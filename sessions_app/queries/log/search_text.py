@@ -8,8 +8,10 @@ from sessions_app.search.typed import Term
 
 LONGEST = 20_000
 """Characters of one field that are searched: nobody looks for the middle of a dump."""
-PARTS = ("e.text", "e.tool_name", "e.arguments #>> '{}'", "e.result #>> '{}'")
-TEXT = f"concat_ws(' ', {', '.join(f'left({part}, {LONGEST})' for part in PARTS)})"
+PARTS = ("e.tool_name", "e.arguments #>> '{}'", "e.result #>> '{}'")
+# ``left`` walks over every character of what it is given; how many bytes a column has is written on it.
+_SAID = f"CASE WHEN octet_length(e.text) <= {LONGEST} THEN e.text ELSE left(e.text, {LONGEST}) END"
+TEXT = f"concat_ws(' ', {_SAID}, {', '.join(f'left({part}, {LONGEST})' for part in PARTS)})"
 """SQL of the text of an event ``e``."""
 SESSION, WORKSPACE = "@s", "@w"
 """Before an id in hexadecimal, as a word of ``SearchBlock.words``. No word of a text holds an @."""

@@ -29,6 +29,7 @@ from .. import notify
 from . import links, projections, run_summaries, search_index
 from .heads import Head, lock
 from .new_events import NewEvents
+from .rows import COPIED_TYPES, copied
 from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, text
 
 BATCH = 2_000
@@ -39,7 +40,7 @@ KEYS_REMEMBERED = 50_000
 AFTER_APPEND: list[Callable[[UUID, int], object]] = []
 """Called in the transaction of an append that holds messages or results, with the session and the ``seq`` before: what
 of the services is above the log and appends itself. ``sessions_app.apps`` fills it."""
-COPY = f"COPY sessions_app_event ({', '.join(COLUMNS)}) FROM STDIN"
+COPY = f"COPY sessions_app_event ({', '.join(COLUMNS)}) FROM STDIN (FORMAT binary)"
 INSERT = Statement(f"""
 INSERT INTO sessions_app_event AS e ({", ".join(COLUMNS)}) VALUES ({", ".join(["%s"] * len(COLUMNS))})
 RETURNING {", ".join(COLUMNS)}, {TEXT}
@@ -151,7 +152,7 @@ class _Log:
 
     def __init__(self, head: Head, document: str | None) -> None:
         self.session_pk = head.session_id
-        self.session_id = str(head.session_id)
+        self.session_id = head.session_id.hex
         self.document = document
         self.seq = head.last_seq
         self.turn = head.last_turn
@@ -178,8 +179,9 @@ class _Log:
             stored: Iterable[bytes] = [self._insert(row) for row in rows]
         else:
             with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(COPY) as copy:
+                copy.set_types(COPIED_TYPES)
                 for row in rows:
-                    copy.write_row(row)
+                    copy.write_row(copied(row))
             stored = link_queries.rows(self.session_pk, first_seq, self.seq)
         # The clock, not the transaction's beginning: an import of many minutes is received all the while.
         self._last_link = links.write(
@@ -241,7 +243,7 @@ class _Log:
         return seq if seq is not None and seq < self.seq else None
 
     def _row(self, new: _Fresh, event: EventDraft, id_: str) -> tuple[Any, ...]:
-        """What ``COPY`` takes; times and money as text, which PostgreSQL reads and psycopg need not look at."""
+        """The values of ``COLUMNS``; ids as hexadecimal digits, JSON as text."""
         self.seq += 1
         # A turn begins with a message to the main agent; the prompts of its sub-agents (depth > 0) are part of it.
         if event.kind == "user_message" and event.depth == 0:
@@ -249,9 +251,9 @@ class _Log:
         self.new.note(event, from_file=self.document is not None)
         parent_seq = self._parent_seq(new.parent)
         self.summary.take(self.seq, parent_seq, event)
-        at, cost, tool, usage = event.at, event.cost, event.tool, event.usage
+        tool, usage = event.tool, event.usage
         return (
-            self.session_id, self.seq, id_, new.key, event.kind, at if at is None else str(at), self.turn,
+            self.session_id, self.seq, id_, new.key, event.kind, event.at, self.turn,
             min(event.depth, MAX_SMALLINT), parent_seq, event.actor_kind,
             text(event.actor_name), text(event.text),
             *((identifier(tool.call_id), text(tool.name), text(tool.server), text(tool.status),
@@ -259,7 +261,7 @@ class _Log:
             text(event.model), identifier(event.request),
             *((usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens, usage.output_tokens,
                usage.reasoning_tokens, usage.cache_write_1h_tokens, usage.quality) if usage else NO_USAGE),
-            cost if cost is None else str(cost), json_text(event.data) if event.data else "{}", text(event.key),
+            event.cost, json_text(event.data) if event.data else "{}", text(event.key),
             self.document, text(event.pointer), event.offset, event.length,
         )  # fmt: skip
 

@@ -32,7 +32,8 @@ CWD = "coalesce(metadata #>> '{environment,cwd}', '')"
 READ = f"""
 SELECT id, {", ".join(Head._fields[1:-1])}, {CWD} FROM sessions_app_session WHERE id = %s
 """
-PLAIN, LOCKED = Statement(READ), Statement(f"{READ} FOR UPDATE")
+# NO KEY: a row that names the session, as its parent or its own, is no reason to wait.
+PLAIN, LOCKED = Statement(READ), Statement(f"{READ} FOR NO KEY UPDATE")
 
 
 def lock(session_id: UUID) -> Head:

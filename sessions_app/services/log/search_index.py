@@ -49,7 +49,9 @@ SELECT min(e.seq), max(e.seq), string_agg({TEXT}, ' ') FROM sessions_app_event e
 WHERE e.session_id = %(session)s AND e.seq >= %(begin)s AND e.seq <= %(until)s
 GROUP BY (e.seq - 1) / %(size)s ORDER BY 1
 """)
-COPY = "COPY sessions_app_searchblock (session_id, first_seq, last_seq, words) FROM STDIN"
+COPY = "COPY sessions_app_searchblock (session_id, first_seq, last_seq, words) FROM STDIN (FORMAT binary)"
+COPIED_TYPES = ("uuid", "int4", "int4", "bytea")
+"""What is copied goes in as bytes, ``bytea`` as those that ``_vector`` makes."""
 ADD = Statement(
     "INSERT INTO sessions_app_searchblock (session_id, first_seq, last_seq, words) VALUES (%s, %s, %s, %s::tsvector)"
 )
@@ -77,7 +79,8 @@ WHERE b.session_id = wanted.session_id AND b.first_seq = wanted.first_seq AND s.
 """
 FORGET_OLD = "DELETE FROM sessions_app_eventtext WHERE session_id = %s"
 
-Row = tuple[UUID, int, int, str]
+Row = tuple[UUID, int, int, list[bytes]]
+"""A session, the first and last event, words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +105,8 @@ class Indexed:
         """A row of the index; None where nothing is said."""
         if not (found := words(text)):
             return None
-        marks = f" {SESSION}{self.id.hex} {WORKSPACE}{self.workspace_id.hex}"
-        return self.id, first, last, b" ".join(found).decode() + marks
+        marks = f"{SESSION}{self.id.hex}".encode(), f"{WORKSPACE}{self.workspace_id.hex}".encode()
+        return self.id, first, last, [*found, *marks]
 
 
 def index_if_small(session: Indexed, alone: str) -> None:
@@ -148,7 +151,7 @@ def _index(session: Indexed, until: int, alone: str | None = None) -> None:
     else:
         rows = list(_rows(session, begin, until))
     if len(rows) == 1 and 0 < session.indexed < begin:
-        run(MOVE_ON_WITH_ROW, [until, session.id, session.indexed, *rows[0][1:]])
+        run(MOVE_ON_WITH_ROW, [until, session.id, session.indexed, *_as_text(rows[0])[1:]])
         return
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         if not fetch(MOVE_ON, [until, session.id, session.indexed]):
@@ -187,11 +190,22 @@ def _write_title(session: Indexed) -> None:
 
 def _write(cursor: CursorWrapper, rows: list[Row]) -> None:
     if len(rows) == 1:  # a statement costs half of what COPY does
-        run(ADD, rows[0])
+        run(ADD, _as_text(rows[0]))
     elif rows:
         with connection.wrap_database_errors, cursor.copy(COPY) as copy:
-            for row in rows:
-                copy.write_row(row)
+            copy.set_types(COPIED_TYPES)
+            for *place, found in rows:
+                copy.write_row((*place, _vector(found)))
+
+
+def _as_text(row: Row) -> tuple[UUID, int, int, str]:
+    return *row[:3], b" ".join(row[3]).decode()
+
+
+def _vector(found: list[bytes]) -> bytes:
+    """A tsvector of words without places as PostgreSQL receives it: how many, and of each its bytes, a zero, and the
+    number of its places. Read in half the time of the text, whose words it looks at letter by letter."""
+    return len(found).to_bytes(4) + b"\0\0\0".join(found) + b"\0\0\0"
 
 
 def _read(session_id: UUID) -> Indexed | None:

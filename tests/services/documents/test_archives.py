@@ -22,8 +22,7 @@ from vcon_app.formats.common import zips
 from vcon_app.models import Import
 from vcon_app.queries import sources
 from vcon_app.services.documents import archives, event_bytes
-from vcon_app.services.imports import import_jobs
-from vcon_app.services.imports.file_importer import LOCKS, FileImporter
+from vcon_app.services.imports import claims, import_jobs
 from vcon_app.services.trust import anchors, signatures
 
 from ..files import OWNER, transcript, vcon
@@ -330,14 +329,12 @@ def test_the_bundles_of_the_corpus_give_what_is_expected_of_them(workspace, name
 
 
 def test_an_archive_of_very_many_sessions_takes_few_locks(workspace):
-    importer = FileImporter(
-        Import(workspace=workspace), "claude-code", anchors.keyring(workspace.pk), lambda read: None
-    )
+    held = claims.Claims(workspace.pk)
     for number in range(3_000):
-        importer._lock(str(number))
-        importer._lock(f"parent of {number}", shared=True)
+        held.hold("claude-code", str(number))
+        held.hold("claude-code", f"parent of {number}", shared=True)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(DISTINCT objid) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
         )
-        assert 1_000 < cursor.fetchone()[0] <= 2 * LOCKS
+        assert 1_000 < cursor.fetchone()[0] <= 2 * claims.LOCKS

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from sessions_app.models import Workspace
 from vcon_app.models import Import
 from vcon_app.services.documents.jobs import Heartbeat
-from vcon_app.services.imports.document_importer import DocumentImporter
+from vcon_app.services.imports import import_jobs
 
 from .test_imports import start
 
@@ -24,7 +24,7 @@ def importing(workspace: Workspace, data: bytes, filename: str) -> Iterator[Call
     """Another process that has read a file, but not committed; what is given lets it commit, and waits for it."""
     imported = start(workspace, data, filename)
     Import.objects.filter(pk=imported.pk).update(status=Import.Status.RUNNING)
-    with held(lambda: DocumentImporter(imported, Heartbeat(Import, imported.pk)).run()) as commit:
+    with held(lambda: import_jobs.read(imported, Heartbeat(Import, imported.pk))) as commit:
         yield commit
 
 

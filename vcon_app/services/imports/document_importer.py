@@ -28,6 +28,7 @@ from ..documents import archives, documents, jobs
 from ..documents.jobs import Heartbeat, is_transient, what_to_wait_for
 from ..trust import anchors, coverage, signatures
 from . import companions, families
+from .claims import BeginAgain, Claims
 from .file_importer import Added, FileImporter, FileResult
 from .findings import Findings
 
@@ -58,9 +59,10 @@ class Gained:
 class DocumentImporter:
     """Reads one source document into sessions and completes the import row."""
 
-    def __init__(self, imported: Import, heartbeat: Heartbeat) -> None:
+    def __init__(self, imported: Import, heartbeat: Heartbeat, claims: Claims) -> None:
         self.imported = imported
         self.heartbeat = heartbeat
+        self.claims = claims
         self.keyring = anchors.keyring(imported.workspace_id)
         self.findings = Findings()
         self.gained: list[Gained] = []
@@ -74,7 +76,7 @@ class DocumentImporter:
         """Bytes of members that are done with, and of all."""
 
     def run(self) -> None:
-        """Raises ``FormatError`` for what cannot be read, ``Superseded``. To be called in a transaction."""
+        """In a transaction. Raises ``FormatError`` for what cannot be read, ``Superseded``, ``BeginAgain``."""
         asked = self.imported.format_asked
         with documents.open_document(self.imported.document) as source:
             if archives.is_archive(source, asked):
@@ -92,7 +94,7 @@ class DocumentImporter:
         place = archives.place_in(member, "") if member else ""
         bundle = self.bundle_signature
         result = FileImporter(
-            self.imported, format_name, self.keyring, self._progress, place, path=self._path(member),
+            self.imported, format_name, self.keyring, self.claims, self._progress, place, path=self._path(member),
             sealed=self._sealed(),
             in_signed_bundle=bundle is not None and coverage.is_signed(bundle.signature["state"]),
         ).run(source)  # fmt: skip
@@ -139,6 +141,8 @@ class DocumentImporter:
             self._leave_out(member, "info", "unrecognised", "not recognised, left out")
         except FormatError as error:
             self._fail(member, error)
+        except BeginAgain:
+            raise
         except Exception as error:  # whatever a reader of a hostile file raises concerns that file alone
             if is_transient(error) or what_to_wait_for(error):
                 raise

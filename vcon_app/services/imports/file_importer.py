@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from sessions_app.models import Event, Session
 from sessions_app.queries.log.file_changes import cwd_in, cwd_of
-from sessions_app.services import agents, notify
+from sessions_app.services import notify
 from sessions_app.services import sessions as session_services
 from sessions_app.services.log import events, links, run_summaries, search_index
 from sessions_app.services.log.events import Appended
@@ -28,6 +28,7 @@ from vcon_app.models import Import, ImportedSession
 
 from ..documents import decryption
 from ..trust import anchors, coverage, signatures
+from .claims import Claims
 from .findings import Findings
 
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
@@ -41,8 +42,6 @@ COMPLETED = (
     "source_record", "parent_id",
 )  # fmt: skip
 """What a file says of a session as a whole, beside its events."""
-LOCKS = 1_024
-"""Sessions share them: with one for each, PostgreSQL has no more for a file of over 6,000 sessions."""
 
 
 class Diverged(Exception):
@@ -103,6 +102,7 @@ class FileImporter:
         imported: Import,
         format_name: str,
         keyring: anchors.Keyring,
+        claims: Claims,
         on_progress: Callable[[int], None],
         place: str = "",
         *,
@@ -119,6 +119,7 @@ class FileImporter:
         self.workspace_id = imported.workspace_id
         self.format = registry.reader(format_name)
         self.keyring = keyring
+        self.claims = claims
         self.on_progress = on_progress
         self.place = place
         self.path = path
@@ -129,7 +130,7 @@ class FileImporter:
         """Sessions of the same external id that this file does not add to: it is another version of them."""
 
     def run(self, source: BinaryIO) -> FileResult:
-        """Append what the file holds. Raises ``FormatError`` for what cannot be read. To be called in a transaction."""
+        """Append what the file holds, in a transaction. Raises ``FormatError`` where it cannot, ``BeginAgain``."""
         limit = self.format.SPEC.max_bytes
         if limit and source.seek(0, 2) > limit:
             raise FormatError(f"a {self.format.SPEC.title} file of more than {limit / 1e6:,.0f} MB is not read")
@@ -220,8 +221,8 @@ class FileImporter:
         """The session of this external id and whether it was there before; locked against a second import."""
         external_id, parent_id = identifier(draft.external_id), identifier(draft.parent_external_id or "")
         if parent_id and parent_id != external_id:  # before its child, as in an archive that holds both
-            self._lock(parent_id, shared=True)
-        self._lock(external_id)
+            self.claims.hold(self.format.SPEC.name, parent_id, shared=True)
+        self.claims.hold(self.format.SPEC.name, external_id)
         known = session_services.find_by_external_id(self.workspace_id, external_id, self.format.SPEC.name)
         for session in known:
             if session not in self.diverged:
@@ -243,20 +244,8 @@ class FileImporter:
                 )
         return []
 
-    def _lock(self, external_id: str, *, shared: bool = False) -> None:
-        """Hold a session of this id until the end of the transaction; a child holds its parent together with others.
-
-        Without the latter, of two imports at once neither would see that the other has its parent or child.
-        """
-        function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
-        identity = f"{self.workspace_id}:{self.format.SPEC.name}:{external_id}"
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT {function}(hashtext('session'), hashtext(%s) %% {LOCKS})", [identity])
-
     def _create(self, draft: SessionDraft, external_id: str) -> Session:
-        agent = self.imported.agent or agents.get_or_create_agent(
-            self.workspace_id, draft.agent_name or self.format.SPEC.title
-        )
+        agent = self.imported.agent or self.claims.agent(draft.agent_name or self.format.SPEC.title)
         session = Session.objects.create(
             workspace_id=self.workspace_id,
             agent=agent,

@@ -27,6 +27,7 @@ from ..documents import documents, jobs
 from ..documents.jobs import Heartbeat, what_to_wait_for
 from ..trust import signatures
 from . import companions
+from .claims import BeginAgain, Claims
 from .document_importer import DocumentImporter, Superseded
 
 log = logging.getLogger(__name__)
@@ -150,8 +151,7 @@ def run(import_id: UUID) -> None:
         return
     with Heartbeat(Import, import_id) as heartbeat:
         try:
-            with transaction.atomic():
-                _import(imported, heartbeat)
+            read(imported, heartbeat)
         except FormatError as error:
             _fail(imported, str(error), error.signature)
         except Superseded:
@@ -168,11 +168,25 @@ def run(import_id: UUID) -> None:
     _enqueue_same(imported)
 
 
-def _import(imported: Import, heartbeat: Heartbeat) -> None:
+def read(imported: Import, heartbeat: Heartbeat) -> None:
+    """Read a claimed import, all of it or nothing. Raises ``FormatError`` for what cannot be read, ``Superseded``."""
+    claims, done = Claims(imported.workspace_id), False
+    while not done:
+        claims.prepare()
+        try:
+            with transaction.atomic():
+                claims.take()
+                _import(imported, heartbeat, claims)
+            done = True
+        except BeginAgain:
+            log.info("import %s begins again: another one holds what it needs, or its agent is new", imported.pk)
+
+
+def _import(imported: Import, heartbeat: Heartbeat, claims: Claims) -> None:
     if before := _done_before(imported):  # the same bytes came twice before the first was done
         _repeat(imported, before)
     else:
-        DocumentImporter(imported, heartbeat).run()
+        DocumentImporter(imported, heartbeat, claims).run()
 
 
 @transaction.atomic

@@ -1,0 +1,49 @@
+"""Rows of the log as ``COPY`` takes them in binary form, in which PostgreSQL need not read numbers, times and ids from
+text: a fifth less for the database, and half of it for whoever writes them.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sessions_app.event_chain import COLUMNS
+
+_BYTES = "bytea"
+"""What is made here in the binary form of its column, as it is."""
+_TYPES = {
+    "session_id": _BYTES, "id": _BYTES, "key": _BYTES, "arguments": _BYTES, "result": _BYTES, "data": _BYTES,
+    "at": "int8", "seq": "int4", "turn": "int4", "depth": "int2", "parent_seq": "int4", "cost": "numeric",
+} | dict.fromkeys(
+    ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
+     "cache_write_1h_tokens", '"offset"', "length"),
+    "int8",
+)  # fmt: skip
+COPIED_TYPES = [_TYPES.get(name, "text") for name in COLUMNS]
+"""Types of what ``copied`` returns: in binary form PostgreSQL reads no value of another."""
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+_SECONDS, _MICROSECONDS = 86_400, 1_000_000
+_VERSION = b"\1"
+"""Before JSON as ``jsonb`` is received."""
+
+
+def copied(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values of ``COLUMNS``, as an append has them, for ``COPY``."""
+    session, seq, id_, key, kind, at, *middle, arguments, result, model, request = row[:20]
+    *usage, data = row[20:29]
+    return (
+        bytes.fromhex(session), seq, bytes.fromhex(id_), bytes.fromhex(key), kind, _moment(at), *middle,
+        _json(arguments), _json(result), model, request, *usage, _json(data), *row[29:],
+    )  # fmt: skip
+
+
+def _moment(at: datetime | None) -> int | None:
+    """Microseconds since 2000, as ``timestamptz`` is received."""
+    if at is None:
+        return None
+    since = (at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH
+    return (since.days * _SECONDS + since.seconds) * _MICROSECONDS + since.microseconds
+
+
+def _json(written: str | None) -> bytes | None:
+    return None if written is None else _VERSION + written.encode()

@@ -1,0 +1,83 @@
+"""What an import takes for itself until it ends, so that others who read the same sessions come after it.
+
+None waits while others may wait for it, or two archives that hold the same sessions in another order would stop each
+other: who holds a session and finds the next one taken lets go of all, and begins again with what it is known to need,
+which everybody takes in one order. The row of an agent that is new is made before, in a transaction of its own: whoever
+reads a file of the same agent would else wait for the end of this one.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import connection
+
+from sessions_app.models import Agent
+from sessions_app.services import agents
+
+LOCKS = 1_024
+"""Sessions share them: with one for each, PostgreSQL has no more for a file of over 6,000 sessions."""
+KEY = f"hashtext('session'), hashtext(%s) %% {LOCKS}"
+WAIT = {True: f"SELECT pg_advisory_xact_lock_shared({KEY})", False: f"SELECT pg_advisory_xact_lock({KEY})"}
+TRY = {True: f"SELECT pg_try_advisory_xact_lock_shared({KEY})", False: f"SELECT pg_try_advisory_xact_lock({KEY})"}
+# Exclusive where any session of a lock is wanted so.
+WAIT_FOR_ALL = f"""
+SELECT CASE WHEN shared THEN pg_advisory_xact_lock_shared(hashtext('session'), key)
+            ELSE pg_advisory_xact_lock(hashtext('session'), key) END
+FROM (SELECT hashtext(identity) %% {LOCKS} AS key, bool_and(shared) AS shared
+      FROM unnest(%s::text[], %s::bool[]) AS wanted (identity, shared) GROUP BY 1 ORDER BY 1 OFFSET 0) each
+"""
+
+
+class BeginAgain(Exception):
+    """The import cannot go on as it began: its transaction is to be rolled back, and ``Claims.prepare`` called."""
+
+
+class Claims:
+    """The sessions and agents of one import, over all of its attempts."""
+
+    def __init__(self, workspace_id: UUID) -> None:
+        self.workspace_id = workspace_id
+        self._sessions: dict[str, bool] = {}
+        """Each that was asked for, and whether together with others is enough."""
+        self._held = 0
+        self._agent: str | None = None
+
+    def prepare(self) -> None:
+        """Outside of the transaction: make the agent that is missing."""
+        if self._agent is not None:
+            agents.get_or_create_agent(self.workspace_id, self._agent)
+            self._agent = None
+
+    def take(self) -> None:
+        """At the beginning of a transaction: wait for all sessions that an attempt before has asked for."""
+        self._held = len(self._sessions)
+        if self._sessions:
+            with connection.cursor() as cursor:
+                cursor.execute(WAIT_FOR_ALL, [list(self._sessions), list(self._sessions.values())])
+
+    def hold(self, format_name: str, external_id: str, *, shared: bool = False) -> None:
+        """Hold a session of this id until the end of the transaction; a child holds its parent together with others.
+
+        Without the latter, of two imports at once neither would see that the other has its parent or child. Raises
+        ``BeginAgain`` where somebody else has it and this import holds another.
+        """
+        identity = f"{self.workspace_id}:{format_name}:{external_id}"
+        self._sessions[identity] = shared and self._sessions.get(identity, True)
+        with connection.cursor() as cursor:
+            cursor.execute((TRY if self._held else WAIT)[shared], [identity])
+            if self._held and not cursor.fetchone()[0]:
+                raise BeginAgain
+        self._held += 1
+
+    def agent(self, name: str) -> Agent:
+        """The agent of this name. Raises ``BeginAgain`` where there is none and little was read until now."""
+        found = agents.find(self.workspace_id, name)
+        if found is None and len(self._sessions) <= FEW:
+            self._agent = name
+            raise BeginAgain
+        return found or agents.get_or_create_agent(self.workspace_id, name)
+
+
+FEW = 2
+"""Sessions, with a parent: an archive whose later files name agents of their own is not begun again for each."""
