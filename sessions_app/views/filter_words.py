@@ -26,7 +26,7 @@ PHRASES = {
     ("finding", "any"): _("With findings"), ("verdict", "none"): _("Not reviewed"), ("verdict", "any"): _("Reviewed"),
     ("verdict", "fail"): _("Failed in review"), ("verdict", "pass"): _("Passed in review"),
     ("assignee", ME): _("Assigned to me"), ("assignee", NOBODY): _("Assigned to nobody"),
-    ("fold", "no"): _("nothing folded"),
+    ("fold", "no"): _("Nothing folded"),
 } | {("status", value): label for value, label in Session.Status.choices}  # fmt: skip
 """Filters that are said as a whole."""
 VALUES = {("finding", rule.name): rule.label.lower() for rule in RULES} | {

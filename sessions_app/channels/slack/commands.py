@@ -52,7 +52,7 @@ def answer(event: SlackEvent, person: people.Person) -> dict[str, Any]:
     installation = event.installation
     member = people.member_of(installation, person)
     verb, _, rest = event.payload["value"].strip().partition(" ")
-    if member is None:
+    if member is None or member.numbers_only:
         text = clicks.not_a_member(installation, person)
     elif verb == "stop":
         actor = audit.Actor("member", str(member.pk), str(member))

@@ -11,6 +11,8 @@ from django.conf import settings as django_settings
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app import extensions
@@ -23,15 +25,27 @@ from sessions_app.services.people import api_keys, invitations, members
 
 from .. import access
 
+NUMBERS = "numbers"
+ROLES = [
+    (Role.VIEWER, _("Viewer")), (NUMBERS, _("Viewer, numbers only")), (Role.REVIEWER, _("Reviewer")),
+    (Role.ADMIN, _("Admin")),
+]  # fmt: skip
+"""What a member can be made; ``NUMBERS`` is a viewer who sees totals and no contents."""
+
+
+def _role_of(chosen: str) -> tuple[Role, bool]:
+    """The role, and whether it is of numbers only."""
+    return (Role.VIEWER, True) if chosen == NUMBERS else (Role(chosen), False)
+
 
 class MemberForm(forms.Form):
     name = forms.CharField(max_length=150)
     email = forms.EmailField(max_length=150)
-    role = forms.ChoiceField(choices=Role.of_members(), initial=Role.REVIEWER)
+    role = forms.ChoiceField(choices=ROLES, initial=Role.REVIEWER)
 
 
 class RoleForm(forms.Form):
-    role = forms.ChoiceField(choices=Role.of_members())
+    role = forms.ChoiceField(choices=ROLES)
 
 
 class KeyForm(forms.Form):
@@ -64,7 +78,7 @@ def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpRe
         "api_keys": queries.api_keys(workspace.id),
         "workspaces": queries.workspaces(request.user),
         "can_change": request.member.role == Role.ADMIN,
-        "roles": Role.of_members(),
+        "roles": ROLES,
         "key_roles": Role.choices,
         "member_form": MemberForm(),
         "key_form": KeyForm(workspace.id),
@@ -100,15 +114,15 @@ def add_member(request: access.DeskRequest) -> HttpResponse:
     if not form.is_valid():
         return page(request, 422, member_form=form)
     entered = form.cleaned_data
-    workspace, role, by = request.member.workspace, Role(entered["role"]), access.actor(request)
-    absolute = _absolute(request)
+    workspace, (role, numbers_only) = request.member.workspace, _role_of(entered["role"])
+    how: Any = {"by": access.actor(request), "absolute": _absolute(request), "numbers_only": numbers_only}
     shown: dict[str, Any] = {}
     try:
         try:
-            made = members.add_member(workspace, entered["email"], entered["name"], role, by=by, absolute=absolute)
+            made = members.add_member(workspace, entered["email"], entered["name"], role, **how)
             shown["invited"], link = made
         except members.HasAccount as known:
-            shown["invitation"], link = members.invite(workspace, known.user, role, by=by, absolute=absolute)
+            shown["invitation"], link = members.invite(workspace, known.user, role, **how)
     except members.Refused as refused:
         form.add_error("email", str(refused))
         return page(request, 422, member_form=form)
@@ -155,10 +169,12 @@ def change_role(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return page(request, 422, role_error=form.errors["role"][0])
     try:
-        members.change_role(member, Role(form.cleaned_data["role"]), by=access.actor(request))
+        role, numbers_only = _role_of(form.cleaned_data["role"])
+        members.change_role(member, role, by=access.actor(request), numbers_only=numbers_only)
     except members.Refused as refused:
         return _refused(request, refused)
-    messages.success(request, f"{member} is {member.get_role_display().lower()} now.")
+    only = gettext(", of numbers only") if member.numbers_only else ""
+    messages.success(request, f"{member} is {member.get_role_display().lower()} now{only}.")
     return redirect("settings")
 
 
@@ -214,7 +230,7 @@ def rename(request: access.DeskRequest) -> HttpResponse:
 
 
 @require_POST
-@access.viewer
+@access.numbers
 def switch(request: access.DeskRequest) -> HttpResponse:
     """Work in another of one's workspaces from now on."""
     wanted = request.POST.get("workspace", "")
