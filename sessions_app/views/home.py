@@ -23,7 +23,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     if request.member.numbers_only:
         return redirect("usage")
     workspace_id = request.member.workspace_id
-    came_in = list(queries.came_in(workspace_id))
+    came_in = queries.came_in(workspace_id)
     if not came_in:
         address = request.build_absolute_uri("/").rstrip("/")
         start = extensions.parts(extensions.HOME_START, request)

@@ -43,14 +43,14 @@ USUAL = ("agent", "started", "turns", "tokens", "cost", "errors", "verdict")
 class Column:
     """A head of the table; ``url`` sorts by it, or the other way round when it is sorted by it already."""
 
-    name: str
     text: str
     css: str
-    width: int | None
-    """In CSS pixels, where the reader chose one."""
     url: str = ""
     sorted: str = ""
     """ascending, descending or nothing."""
+    name: str = ""
+    width: int | None = None
+    """In CSS pixels, where the reader chose one."""
 
 
 def shown(chosen: Sequence[str] | None) -> list[str]:
@@ -71,10 +71,10 @@ def heads(read: ReadFilter, names: Sequence[str], widths: Mapping[str, int]) -> 
 
 def _head(read: ReadFilter, kind: Kind, width: int | None) -> Column:
     if not kind.order:
-        return Column(kind.name, kind.text, kind.css, width)
+        return Column(kind.text, kind.css, name=kind.name, width=width)
     order = read.wanted.sort
     direction = {kind.order: "ascending", f"-{kind.order}": "descending"}.get(order, "")
     first = kind.order if kind.order == "title" else f"-{kind.order}"
     other = order.removeprefix("-") if order.startswith("-") else f"-{order}"
     url = read.query(sort=other if direction else first)
-    return Column(kind.name, kind.text, kind.css, width, url, direction)
+    return Column(kind.text, kind.css, url, direction, kind.name, width)
