@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.utils.decorators import sync_and_async_middleware
 
-from sessions_app.rendering import zones
+from sessions_app.views import zones
 
 SyncHandler = Callable[[HttpRequest], HttpResponseBase]
 Handler = SyncHandler | Callable[[HttpRequest], Awaitable[HttpResponseBase]]

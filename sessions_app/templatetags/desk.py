@@ -18,8 +18,9 @@ from django.utils.safestring import SafeString
 from sessions_app.extensions import Part
 from sessions_app.models import Approval, Session
 from sessions_app.queries.stops import key_of
-from sessions_app.rendering import marks, numbers, text, titles, zones
+from sessions_app.rendering import marks, numbers, text, titles
 from sessions_app.rendering.stated import stated_totals
+from sessions_app.views import zones
 
 register = template.Library()
 register.filter("stops_key", key_of)

@@ -16,9 +16,10 @@ from sessions_app.models import Approval, ModelRequest, Session, Turn
 from sessions_app.queries.approvals import HIGH, standing, urgency_key
 from sessions_app.queries.log.outline import Outline
 from sessions_app.queries.log.timeline import SMALL, Entry, Nested
-from sessions_app.rendering import code_html, marks, media, numbers, paths, text, titles, toolbody, usage_words, zones
+from sessions_app.rendering import code_html, marks, media, numbers, paths, text, titles, toolbody, usage_words
 from sessions_app.rendering.arguments import secrets
 from sessions_app.rendering.toolline import ToolLine
+from sessions_app.views import zones
 from sessions_app.views.approvals import cards
 from sessions_app.views.session.addresses import event_url
 

@@ -10,10 +10,9 @@ from django.http import HttpRequest
 
 from sessions_app.models import Member
 from sessions_app.queries import approvals, members, stops
-from sessions_app.rendering import zones
 from sessions_app.services.approvals import reasons
 
-from . import access
+from . import access, zones
 
 STRIPS = 5
 """Stops that a page shows at most; the page of stops has them all."""

@@ -128,7 +128,7 @@ def _status(installation: SlackInstallation) -> str:
 def _pending(installation: SlackInstallation) -> str:
     found = list(approvals.waiting(installation.workspace_id)[: MOST_LISTED + 1])
     if not found:
-        return "Nothing waits for a decision."
+        return "No pending approvals."
     lines = []
     for approval in found[:MOST_LISTED]:
         tool = first_line(approval.tool_name, MOST_NAME).replace("`", "'")

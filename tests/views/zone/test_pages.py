@@ -9,7 +9,7 @@ import pytest
 
 from sessions_app.models import Session
 
-from .build import session_of, words
+from ..build import session_of, words
 
 
 @pytest.fixture

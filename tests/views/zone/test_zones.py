@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import timezone
 
-from sessions_app.rendering import zones
 from sessions_app.templatetags import desk, timeline
+from sessions_app.views import zones
 
 WINTER = datetime(2026, 3, 29, 0, 59, 59, 120_000, tzinfo=UTC)
 SUMMER = datetime(2026, 3, 29, 1, 0, 0, tzinfo=UTC)
