@@ -1,14 +1,19 @@
-"""Middleware of the whole site: what a browser may load, and when a request gives its connection back."""
+"""Middleware of the whole site: what a browser may load, its zone, and when a request gives its connection back."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import cast
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.db import connections
 from django.http import HttpRequest, HttpResponseBase
+from django.utils import timezone
 from django.utils.decorators import sync_and_async_middleware
+
+from sessions_app.views import zones
 
 SyncHandler = Callable[[HttpRequest], HttpResponseBase]
 Handler = SyncHandler | Callable[[HttpRequest], Awaitable[HttpResponseBase]]
@@ -48,6 +53,33 @@ def content_security_policy(get_response: Handler) -> Handler:
         return response
 
     return synchronous
+
+
+ZONE_COOKIE = "zone"
+
+
+@sync_and_async_middleware
+def reader_zone(get_response: Handler) -> Handler:
+    """Times of a page are in the zone that the browser says in a cookie; without one, and for programs, in UTC."""
+    if iscoroutinefunction(get_response):
+
+        async def asynchronous(request: HttpRequest) -> HttpResponseBase:
+            with timezone.override(_zone_of(request)):
+                return await get_response(request)
+
+        return asynchronous
+
+    def synchronous(request: HttpRequest) -> HttpResponseBase:
+        with timezone.override(_zone_of(request)):
+            return cast(SyncHandler, get_response)(request)
+
+    return synchronous
+
+
+def _zone_of(request: HttpRequest) -> ZoneInfo | None:
+    """None, which is UTC, for a name that is none."""
+    named = unquote(request.COOKIES.get(ZONE_COOKIE, ""))
+    return zones.zone_named(named) if named else None
 
 
 @sync_and_async_middleware

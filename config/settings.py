@@ -127,6 +127,7 @@ MIDDLEWARE = [
     "config.web.hooks.Authentication",
     "config.web.hooks.Messages",
     "config.web.hooks.FrameOptions",
+    "config.middleware.reader_zone",
     "django_htmx.middleware.HtmxMiddleware",
 ]
 ROOT_URLCONF = "config.urls"

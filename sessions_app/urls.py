@@ -33,6 +33,7 @@ session_urls = [
     path("sessions/views/", saved_views.save, name="view-save"),
     path("sessions/views/<uuid:view_id>/remove/", saved_views.remove, name="view-remove"),
     path("sessions/columns/", saved_views.columns, name="list-columns"),
+    path("sessions/columns/widths/", saved_views.widths, name="list-widths"),
     path("sessions/do/", saved_views.do, name="session-bulk"),
     path(PAGE, page.page, name="session-detail"),
     path(f"{PAGE}/context", lenses.context, name="session-context"),

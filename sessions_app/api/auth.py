@@ -74,6 +74,8 @@ class Principal:
     api_key_id: UUID | None = None
     agent: Agent | None = None
     """The only one that the key is for."""
+    numbers_only: bool = False
+    """A member who sees totals, counts and costs, and nothing of what is in sessions."""
 
     @property
     def caller(self) -> str:
@@ -123,15 +125,16 @@ class Door(AuthBase):
 
     A stranger is told 404 before 403, so that an id of another workspace looks like one that nobody has. A key that
     sees only a part of the sessions comes through doors that are ``narrow``: what lies behind those asks
-    ``Principal.sees`` for what there is. Every other door is shut to it, so that a new route is shut, too.
+    ``Principal.sees`` for what there is. Every other door is shut to it, so that a new route is shut, too; and so it is
+    with members who see ``numbers`` only.
     """
 
     openapi_type = "http"
     openapi_scheme = "bearer"
 
-    def __init__(self, *needed: Role, narrow: bool = False) -> None:
+    def __init__(self, *needed: Role, narrow: bool = False, numbers: bool = False) -> None:
         super().__init__()
-        self.needed, self.narrow = needed, narrow
+        self.needed, self.narrow, self.numbers = needed, narrow, numbers
 
     def __call__(self, request: HttpRequest) -> Principal:
         principal = _by_key(request) if "Authorization" in request.headers else _by_session(request)
@@ -144,10 +147,15 @@ class Door(AuthBase):
             hide_foreign(request, principal)
             only = f'sessions and approvals of the agent "{principal.agent}"'
             raise Problem(403, f"this is of the whole workspace, and this key is for {only} only; ask an admin")
+        if principal.numbers_only and not self.numbers:
+            hide_foreign(request, principal)
+            raise Problem(403, "you see numbers only in this workspace: GET /api/v1/usage; ask an admin for more")
         return principal
 
 
 reader, writer, admin = Door(Role.VIEWER), Door(Role.REVIEWER), Door(Role.ADMIN)
+numbers_reader = Door(Role.VIEWER, numbers=True)
+"""Reads totals; what lies behind it asks ``Principal.numbers_only`` which."""
 own_reader = Door(Role.VIEWER, Role.AGENT, narrow=True)
 """Reads sessions and approvals: all, or its own."""
 own_viewer = Door(Role.VIEWER, narrow=True)
@@ -179,7 +187,8 @@ def _by_session(request: HttpRequest) -> Principal:
         raise Problem(403, "the CSRF token is missing or wrong: send it as the header X-CSRFToken")
     member = _member(request)
     actor = audit.Actor("member", str(member.id), str(member))
-    return Principal(member.workspace, Role(member.role), actor, member_id=member.id)
+    only = member.numbers_only
+    return Principal(member.workspace, Role(member.role), actor, member_id=member.id, numbers_only=only)
 
 
 def _member(request: HttpRequest) -> Member:

@@ -12,9 +12,10 @@ from sessions_app.queries.money import ledger
 from sessions_app.queries.money import usage as queries
 
 from . import paging
-from .auth import reader
+from .auth import numbers_reader, reader
 from .paging import MOST, Cursor, decode, encode
 from .parsing import reply
+from .problems import Problem
 from .schemas.common import Cost, Usage
 from .schemas.usage import Call, CallQuery, UsagePage, UsageQuery, UsageRow, UsageTotal, Wallets
 
@@ -24,11 +25,13 @@ ABOUT = {"agent": "name", "session": "title", "tool": "calls"}
 Limit = Annotated[int, Query(MOST, ge=1, le=MOST, description=f"rows of one page, at most {MOST}")]
 
 
-@router.get("/usage", auth=reader, response=UsagePage)
+@router.get("/usage", auth=numbers_reader, response=UsagePage)
 def read_usage(
     request: HttpRequest, period: Query[UsageQuery], limit: Limit, cursor: Cursor, group_by: Group = "day"
 ) -> HttpResponse:
     """Tokens and money by day (UTC), agent, model, session or tool."""
+    if request.auth.numbers_only and group_by == "session":
+        raise Problem(403, "you see numbers only in this workspace, and sessions have titles; group by something else")
     spent = queries.Period(request.auth.workspace.id, period.from_, period.to, period.agent, period.origin, period.tag)
     rows = spent.groups(group_by, limit=limit + 1, after=_position(cursor))
     items = [_row(group_by, row) for row in rows[:limit]]

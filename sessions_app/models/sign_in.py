@@ -63,6 +63,7 @@ class Invitation(models.Model):
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="invitations")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     role = models.CharField(max_length=10, choices=Role.of_members())
+    numbers_only = models.BooleanField(default=False, db_default=False)
     sha256 = models.CharField(max_length=64, unique=True)
     """Of the secret in the link. Without the link nobody accepts: an account may be in the wrong hands."""
     emailed = models.BooleanField(default=False)

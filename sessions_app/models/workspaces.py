@@ -56,11 +56,16 @@ class Member(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     lens = models.CharField(max_length=10, default="", db_default="")
     """By which they read sessions where an address names none; empty: they have chosen none."""
+    numbers_only = models.BooleanField(default=False, db_default=False)
+    """Sees totals, counts and costs, and nothing of what is in sessions; only viewers can be so."""
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["workspace", "user"], name="one_membership_each"),
             models.CheckConstraint(condition=~models.Q(role=Role.AGENT), name="member_is_no_agent"),
+            models.CheckConstraint(
+                condition=models.Q(numbers_only=False) | models.Q(role=Role.VIEWER), name="numbers_only_is_a_viewer"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from .money.usage import Period, Used
 
 SHOWN = 8
 LOOKED_AT = 200
-"""Sessions at work of which the latest are shown: an index has them by when they began, not by what they did last."""
+"""Sessions of which the latest are shown: an index has them by when they began or came, not by what they did."""
 
 
 def midnight() -> datetime:
@@ -45,9 +45,15 @@ def went_wrong(workspace_id: UUID) -> QuerySet[Session]:
     return bad.order_by(F("ended_at").desc(nulls_last=True), "-id")[:SHOWN]
 
 
-def came_in(workspace_id: UUID) -> QuerySet[Session]:
-    """The newest sessions, however old the work in them is."""
-    return _sessions(workspace_id).order_by("-created_at", "-id")[:SHOWN]
+def came_in(workspace_id: UUID) -> list[Session]:
+    """The newest sessions, however old the work in them is.
+
+    Of the ``LOOKED_AT`` newest those that are one tool call without a message do not bury work; unless all are.
+    """
+    newest = _sessions(workspace_id).order_by("-created_at", "-id")
+    one_calls = Q(turn_count=0, tool_call_count=1, error_count=0)
+    work = _sessions(workspace_id).filter(~one_calls, pk__in=newest.values("pk")[:LOOKED_AT])
+    return list(work.order_by("-created_at", "-id")[:SHOWN]) or list(newest[:SHOWN])
 
 
 def today(workspace_id: UUID) -> Used:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
+from django.db.models import BooleanField, Case, ExpressionWrapper, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
 from sessions_app.models import ApiKey, Invitation, Member, Role, Workspace
 
 
 def members(workspace_id: UUID) -> QuerySet[Member]:
-    """Members of a workspace; ``link_maker`` is the admin by whose link one is signed in, else None."""
+    """Members of a workspace; ``link_maker`` is the admin by whose link one is signed in, else None, and
+    ``chosen_role`` what they were made on the page: their role, or ``numbers``.
+    """
     found = Member.objects.filter(workspace_id=workspace_id).annotate(link_maker=F("user__password_origin__made_by"))
+    found = found.annotate(chosen_role=Case(When(numbers_only=True, then=Value("numbers")), default=F("role")))
     return found.select_related("user").order_by("created_at")
 
 

@@ -21,6 +21,7 @@ from sessions_app.models import Approval, Session
 from sessions_app.queries.stops import key_of
 from sessions_app.rendering import marks, numbers, text, titles
 from sessions_app.rendering.stated import stated_totals
+from sessions_app.views import zones
 
 register = template.Library()
 register.filter("stops_key", key_of)
@@ -200,7 +201,7 @@ def ago(at: datetime | None, ticks: str = "") -> SafeString:
         return _titled(numbers.UNKNOWN, "the source does not say")
     recent = ticks and abs((timezone.now() - at).total_seconds()) < 3_600
     return format_html(
-        '<time datetime="{}" title="{}"{}>{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S} UTC",
+        '<time class="relative" datetime="{}" title="{}"{}>{}</time>', at.isoformat(), zones.exact(at),
         SafeString(" data-ago") if recent else "", _relative(at),
     )  # fmt: skip
 
@@ -211,16 +212,33 @@ def until(at: datetime) -> SafeString:
     left = (at - timezone.now()).total_seconds()
     words = f"in {numbers.duration(left * 1000)}" if left >= 1 else "now"
     return format_html(
-        '<time datetime="{0}" data-until="{0}" title="{1}">{2}</time>', at.isoformat(),
-        f"{at:%Y-%m-%d %H:%M:%S} UTC", words,
+        '<time class="relative" datetime="{0}" data-until="{0}" title="{1}">{2}</time>', at.isoformat(),
+        zones.exact(at), words,
     )  # fmt: skip
+
+
+@register.filter
+def moment(at: datetime) -> SafeString:
+    """``2026-03-02 09:12 CET``, for a sentence; the exact time with its offset in the title."""
+    return _time(at, zones.minute(at))
+
+
+@register.filter
+def stamp(at: datetime) -> SafeString:
+    """``2026-03-02 09:12:04``, for a column whose head says ``zone_name``."""
+    return _time(at, f"{zones.local(at):%Y-%m-%d %H:%M:%S}")
+
+
+def _time(at: datetime, words: str) -> SafeString:
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), zones.exact(at), words)
 
 
 def _relative(at: datetime) -> str:
     now = timezone.now()
     seconds = (now - at).total_seconds()
     if abs(seconds) >= 7 * 86_400:
-        return f"{at.day} {at:%b}" if at.year == now.year else f"{at.day} {at:%b %Y}"
+        day = zones.local(at)
+        return f"{day.day} {day:%b}" if day.year == zones.local(now).year else f"{day.day} {day:%b %Y}"
     for size_, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
         if abs(seconds) >= size_:
             amount = f"{int(abs(seconds) // size_)} {unit}"

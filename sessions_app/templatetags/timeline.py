@@ -19,6 +19,7 @@ from sessions_app.queries.log.timeline import SMALL, Entry, Nested
 from sessions_app.rendering import code_html, marks, media, numbers, paths, text, titles, toolbody, usage_words
 from sessions_app.rendering.arguments import secrets
 from sessions_app.rendering.toolline import ToolLine
+from sessions_app.views import zones
 from sessions_app.views.approvals import cards
 from sessions_app.views.session.addresses import event_url
 
@@ -40,10 +41,10 @@ def clock(at: datetime | None, otherwise: str = "") -> SafeString | str:
     if at is None:
         return otherwise
     return format_html(
-        '<time datetime="{}" title="{} UTC">{}</time>',
+        '<time datetime="{}" title="{}">{}</time>',
         at.isoformat(),
-        f"{at:%Y-%m-%d %H:%M:%S.%f}"[:-3],
-        f"{at:%H:%M:%S}",
+        zones.exact(at, milliseconds=True),
+        f"{zones.local(at):%H:%M:%S}",
     )
 
 
@@ -252,9 +253,9 @@ def path_of(session: Session, path: str) -> paths.ShownPath:
 
 @register.filter
 def exactly(at: datetime | None) -> SafeString | str:
-    """``2026-03-02 09:12:04.120 UTC``; — when unknown."""
+    """``2026-03-02 09:12:04.120 +01:00``; — when unknown."""
     return (
-        format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S.%f}"[:-3])
+        format_html('<time datetime="{}">{}</time>', at.isoformat(), zones.exact(at, milliseconds=True))
         if at
         else numbers.UNKNOWN
     )

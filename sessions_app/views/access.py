@@ -1,6 +1,7 @@
 """The doors: every object enters a page through one of these, or the page is 404.
 
-``@viewer``, ``@reviewer`` and ``@admin`` let a member of that role in and put the membership on the request;
+``@viewer``, ``@reviewer`` and ``@admin`` let a member of that role in and put the membership on the request, and
+``@numbers`` every member, also one who sees numbers only;
 ``session_read`` and its like then find an object in that member's workspace.
 """
 
@@ -41,7 +42,7 @@ View = Callable[..., HttpResponseBase]
 Found = TypeVar("Found", bound=Model)
 
 
-def _door(needed: Role) -> Callable[[View], View]:
+def _door(needed: Role, *, numbers: bool = False) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @wraps(view)
         def guarded(request: DeskRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -49,6 +50,8 @@ def _door(needed: Role) -> Callable[[View], View]:
                 return _to_sign_in(request)
             request.member = member_of(request)
             require(request.member, needed)
+            if request.member.numbers_only and not numbers:
+                raise PermissionDenied(_("You see numbers only in this workspace. Ask an admin of it for more."))
             visits.note_caller(f"member:{request.member.id}")
             response = view(request, *args, **kwargs)
             if "Cache-Control" not in response.headers:
@@ -63,6 +66,10 @@ def _door(needed: Role) -> Callable[[View], View]:
 viewer = _door(Role.VIEWER)
 reviewer = _door(Role.REVIEWER)
 admin = _door(Role.ADMIN)
+numbers = _door(Role.VIEWER, numbers=True)
+"""Members who see numbers only come through this one alone, so that a new page is shut to them. What lies behind it
+asks ``member.numbers_only`` what it may show: totals, counts and costs, never what is in a session.
+"""
 
 
 def member_of(request: HttpRequest) -> Member:

@@ -12,7 +12,7 @@ from sessions_app.models import Member
 from sessions_app.queries import approvals, members, stops
 from sessions_app.services.approvals import reasons
 
-from . import access
+from . import access, zones
 
 COUNTED = 99
 """Approvals that every page counts for its bar; it says "99+" of more, and the inbox how many they are."""
@@ -24,15 +24,20 @@ def desk(request: HttpRequest) -> dict[str, Any]:
     """Context processor: the member, their workspace, how many approvals wait; no member before the sign-in."""
     member = getattr(request, "member", None) or _behind_no_door(request)
     if member is None:
-        return {"member": None}
+        return {"member": None, "zone_name": zones.name}
     # A function: the template calls it, so that a fragment without the number costs no query. A SimpleLazyObject is no
     # int, and `pluralize` said "1 wait" of it.
     waiting = cache(lambda: approvals.waiting_count(member.workspace_id, COUNTED))
     held = cache(lambda: list(stops.in_force(member.workspace_id)[:STRIPS]))
     deciders = cache(lambda: list(members.deciders(member.workspace_id)))
     store = cache(lambda: reasons.store(member))
+    if member.numbers_only:  # why agents were stopped, and what waits, are no numbers of theirs
+        elsewhere = cache(lambda: [one for one in members.workspaces(member.user) if one.pk != member.workspace_id])
+        here = {"member": member, "workspace": member.workspace, "zone_name": zones.name}
+        return here | {"other_workspaces": elsewhere}
     return {
         "member": member,
+        "zone_name": zones.name,
         "workspace": member.workspace,
         "waiting_count": waiting,
         "stops": held,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -17,6 +18,7 @@ from sessions_app.search import operators
 from sessions_app.summary.findings import RULES
 
 from . import access
+from .filter_words import words_of
 
 QUICK = (
     ("needs_approval", "true", gettext_lazy("Pending approvals")),
@@ -28,17 +30,11 @@ QUICK = (
     ("verdict", "fail", gettext_lazy("Failed in review")),
     ("assignee", "me", gettext_lazy("Assigned to me")),
 )
-NAMED = {
-    "agent": gettext_lazy("agent"), "status": gettext_lazy("status"), "origin": gettext_lazy("came by"),
-    "tag": gettext_lazy("tag"), "from": gettext_lazy("from"), "to": gettext_lazy("to"),
-    "min_cost": gettext_lazy("at least $"), "model": gettext_lazy("model"), "tool": gettext_lazy("tool"),
-    "used_from": gettext_lazy("used from"), "used_to": gettext_lazy("used to"), "verdict": gettext_lazy("verdict"),
-    "assignee": gettext_lazy("assigned to"), "finding": gettext_lazy("finding:"),
-}  # fmt: skip
-LABELS = {("finding", rule.name): rule.label.lower() for rule in RULES}
-"""Values that are said otherwise than they stand in the address."""
-KEPT = {"import": gettext_lazy("of one import"), "fold": gettext_lazy("nothing folded")}
-"""Chips of filters whose value says nothing to a reader."""
+NAMED = (
+    "agent", "status", "origin", "tag", "from", "to", "min_cost", "model", "tool", "used_from", "used_to", "verdict",
+    "assignee", "finding", "import", "fold",
+)  # fmt: skip
+"""Filters that get a chip once they are on; what the fields for errors and approvals say stands ready."""
 PERIODS = (
     (gettext_lazy("Today"), 0), (gettext_lazy("7 days"), 6),
     (gettext_lazy("30 days"), 29), (gettext_lazy("90 days"), 89),
@@ -51,15 +47,16 @@ def form(request: access.DeskRequest, read: ReadFilter) -> dict[str, Any]:
     """Chips, and the fields with what can be chosen in them."""
     workspace_id = request.member.workspace_id
     agents = Agent.objects.filter(workspace_id=workspace_id).order_by("name")
+    people = list(members.deciders(workspace_id))
     return {
-        "chips": chips(read),
+        "chips": chips(read, {str(one.pk): str(one) for one in people}),
         "query": read.query(),
         "agents": agents.only("name", "slug")[:500],
         "statuses": Session.Status.choices,
         "origins": Session.Origin.choices,
         "rules": [rule for rule in RULES if rule.name not in request.member.workspace.rules_off],
         "verdicts": VERDICTS,
-        "people": list(members.deciders(workspace_id)),
+        "people": people,
         "days": [DayField.of(read, "from", gettext("Started from (UTC)")), DayField.of(read, "to", gettext("to"))],
         "periods": periods(read),
     }
@@ -90,20 +87,16 @@ class Chip:
     url: str
 
 
-def chips(read: ReadFilter) -> list[Chip]:
-    """Filters that stand ready, then those that are on, and operators among the words."""
+def chips(read: ReadFilter, people: Mapping[str, str]) -> list[Chip]:
+    """Filters that stand ready, then those that are on, and operators among the words; ``people`` by their ids."""
     quick = [
         Chip(text, read.values[name] == value, read.query(**{name: "" if read.values[name] == value else value}))
         for name, value, text in QUICK
     ]
     shown = {(name, value) for name, value, _ in QUICK}
-    others = [
-        Chip(f"{label} {LABELS.get((name, read.values[name]), read.values[name])}", True, read.query(**{name: ""}))
-        for name, label in NAMED.items()
-        if read.values[name] and (name, read.values[name]) not in shown
-    ]
-    kept = [Chip(text, True, read.query(**{name: ""})) for name, text in KEPT.items() if read.values[name]]
-    return quick + others + kept + _typed(read)
+    on = [(name, value) for name in NAMED if (value := read.values[name]) and (name, value) not in shown]
+    others = [Chip(words_of(name, value, people), True, read.query(**{name: ""})) for name, value in on]
+    return quick + others + _typed(read)
 
 
 def _typed(read: ReadFilter) -> list[Chip]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from sessions_app import extensions
@@ -17,11 +17,13 @@ CARDS = 4
 
 
 @require_safe
-@access.viewer
+@access.numbers
 def index(request: access.DeskRequest) -> HttpResponse:
-    """Empty workspaces get three ways to begin instead."""
+    """Empty workspaces get three ways to begin instead; who sees numbers only goes to them."""
+    if request.member.numbers_only:
+        return redirect("usage")
     workspace_id = request.member.workspace_id
-    came_in = list(queries.came_in(workspace_id))
+    came_in = queries.came_in(workspace_id)
     if not came_in:
         address = request.build_absolute_uri("/").rstrip("/")
         start = extensions.parts(extensions.HOME_START, request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sessions_app.queries.sessions.session_filter import ReadFilter
@@ -34,6 +34,8 @@ KINDS = (
 )
 ALWAYS = ("title", "run")
 CHOICE = tuple(kind.name for kind in KINDS if kind.name not in ALWAYS)
+SIZED = tuple(kind.name for kind in KINDS if kind.name != "title")
+"""Columns that a reader makes wider or narrower; the title has what is left."""
 USUAL = ("agent", "started", "turns", "tokens", "cost", "errors", "verdict")
 
 
@@ -46,6 +48,9 @@ class Column:
     url: str = ""
     sorted: str = ""
     """ascending, descending or nothing."""
+    name: str = ""
+    width: int | None = None
+    """In CSS pixels, where the reader chose one."""
 
 
 def shown(chosen: Sequence[str] | None) -> list[str]:
@@ -59,16 +64,17 @@ def choices(names: Sequence[str]) -> list[tuple[Kind, bool]]:
     return [(kind, kind.name in names) for kind in KINDS if kind.name not in ALWAYS]
 
 
-def heads(read: ReadFilter, names: Sequence[str]) -> list[Column]:
+def heads(read: ReadFilter, names: Sequence[str], widths: Mapping[str, int]) -> list[Column]:
     """Heads of these columns."""
-    return [_head(read, kind) for kind in KINDS if kind.name in names]
+    return [_head(read, kind, widths.get(kind.name)) for kind in KINDS if kind.name in names]
 
 
-def _head(read: ReadFilter, kind: Kind) -> Column:
+def _head(read: ReadFilter, kind: Kind, width: int | None) -> Column:
     if not kind.order:
-        return Column(kind.text, kind.css)
+        return Column(kind.text, kind.css, name=kind.name, width=width)
     order = read.wanted.sort
     direction = {kind.order: "ascending", f"-{kind.order}": "descending"}.get(order, "")
     first = kind.order if kind.order == "title" else f"-{kind.order}"
     other = order.removeprefix("-") if order.startswith("-") else f"-{order}"
-    return Column(kind.text, kind.css, read.query(sort=other if direction else first), direction)
+    url = read.query(sort=other if direction else first)
+    return Column(kind.text, kind.css, url, direction, kind.name, width)

@@ -29,18 +29,24 @@ ROWS = 50
 def index(request: access.DeskRequest) -> HttpResponse:
     """All sessions of the workspace; the URL holds filter, order and place."""
     read = session_filter.read(request.GET, request.member.pk)
-    names = list_columns.shown(saved_views.columns_of(request.member))
+    chosen = saved_views.columns_of(request.member)
+    names = list_columns.shown(chosen.names)
     for name in session_filter.unknown(request.GET):
         read.errors[name] = "the list has no filter of this name, or has it no more; take it out of the address"
     may = Role(request.member.role).covers(Role.REVIEWER)
     context: dict[str, Any] = {"read": read, "shown": names, "may_review": may}
     if not (wants_fragment(request) and request.GET.get("cursor")):
-        context |= filter_fields.form(request, read) | {"columns": list_columns.heads(read, names)}
+        context |= filter_fields.form(request, read) | _heads(read, names, chosen.widths)
         context |= _tools(request, read, names)
     context |= _found(request, read, names)
     cursor = request.GET.get("cursor")
     fragment = "sessions/list/_rows.html" if cursor and not read.errors else "sessions/list/_list.html"
     return page_or_fragment(request, "sessions/list/index.html", fragment, context, status=400 if read.errors else 200)
+
+
+def _heads(read: session_filter.ReadFilter, names: list[str], widths: dict[str, int]) -> dict[str, Any]:
+    columns = list_columns.heads(read, names, widths)
+    return {"columns": columns, "is_sized": any(column.width for column in columns)}
 
 
 def _tools(request: access.DeskRequest, read: session_filter.ReadFilter, names: list[str]) -> dict[str, Any]:

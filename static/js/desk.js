@@ -2,6 +2,11 @@
 
 import { isTyping } from "./keyboard.js";
 
+// Pages show times in the zone of who reads them: the server learns it from here, and says UTC before.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const told = `zone=${encodeURIComponent(zone)}`;
+if (zone && !document.cookie.split("; ").includes(told)) document.cookie = `${told}; path=/; max-age=31536000; samesite=lax`;
+
 let hidingError = null;
 
 function showError(text) {

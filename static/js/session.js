@@ -10,5 +10,7 @@ import "./session/heat.js";
 import "./session/replay.js";
 import "./send-keys.js";
 import { watchCards } from "./attention.js";
+import { begin } from "./session/place.js";
 
 watchCards();
+begin();

@@ -54,7 +54,7 @@ function short(number, steps) {
 }
 const WHOLE = Array.from({ length: 28 }, (_, n) => [1, 2, 5][n % 3] * 10 ** Math.floor(n / 3));
 const THOUSANDS = [[1e9, "B"], [1e6, "M"], [1e3, "k"]];
-const TIMES = [[3_600_000, "h"], [60_000, "m"], [1_000, "s"]];
+const TIMES = [[3_600_000, "h"], [60_000, "m"], [1_000, "s"], [1, "ms"]];
 const TICKS = {
   usd: (amount) => `$${amount >= 1 || amount === 0 ? amount.toLocaleString("en") : amount.toPrecision(2).replace(/0+$/, "")}`,
   tokens: (amount) => short(amount, THOUSANDS),
@@ -77,12 +77,14 @@ function options(place, days, names, unit) {
     scales: { x: { range: (chart, low, high) => [low - 43200, high + 43200] }, y: { range: (chart, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
     series: [{}, ...series],
     axes: [
-      { stroke: ink, grid: { show: false }, ticks: grid, incrs: [1, 2, 7, 14, 28, 91, 182, 365].map((n) => n * 86400), values: (chart, splits) => splits.map((at) => label(at)) },
+      { stroke: ink, grid: { show: false }, ticks: grid, incrs: [1, 2, 7, 14, 28, 91, 182, 365].map((n) => n * 86400), values: (chart, splits) => splits.map((at) => (days.length > 300 ? monthLabel(at) : label(at))) },
       { stroke: ink, grid, ticks: { show: false }, size: 64, ...(unit === "count" && { incrs: WHOLE }), values: (chart, splits) => splits.map(TICKS[unit]) },
     ],
     hooks: { setCursor: [tipFor(place, days, names)] },
   };
 }
+
+const monthLabel = (at) => new Date(at * 1000).toLocaleDateString("en-GB", { month: "short", year: "numeric", timeZone: "UTC" });
 
 function label(at, year) {
   return new Date(at * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short", year, timeZone: "UTC" });
@@ -99,7 +101,8 @@ function draw() {
   place.replaceChildren();
   drawn = new uPlot(options(place, days, JSON.parse(place.dataset.series), place.dataset.unit), columns(days), place);
   drawn.over.addEventListener("click", () => {
-    if (drawn.cursor.idx != null) location.href = days[drawn.cursor.idx].url;
+    const url = days[drawn.cursor.idx]?.url; // none for who sees numbers only
+    if (url) location.href = url;
   });
 }
 

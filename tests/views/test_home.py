@@ -8,8 +8,10 @@ from django.utils import timezone
 
 from sessions_app.models import Approval, Session, Turn
 from sessions_app.queries import home
+from sessions_app.services import sessions
+from tests.services.build import append, call, result
 
-from .build import asks, session_of, words
+from .build import ASKER, asks, session_of, words
 
 
 def section(page: str, title: str) -> str:
@@ -88,3 +90,21 @@ def test_navigation_bar_counts_pending_approvals(viewer, agent):
     assert "Approvals Reviews Triggers" in words(viewer.get("/agents/"))
     asks(session_of(agent))
     assert "Approvals 1 pending Reviews Triggers" in words(viewer.get("/agents/"))
+
+
+def one_call(agent, number: int) -> None:
+    made = sessions.create(agent, by=ASKER, title=f"run_sql · {number}")
+    append(made, call("c1"), result("c1"))
+
+
+def test_calls_that_were_asked_alone_do_not_bury_work(reviewer, agent):
+    session_of(agent, title="Real work")
+    for number in range(9):
+        one_call(agent, number)
+    recent = words(reviewer.get("/")).split("Recent sessions")[1]
+    assert "Real work" in recent and "run_sql" not in recent
+
+
+def test_where_there_is_nothing_else_they_are_shown(reviewer, agent):
+    one_call(agent, 1)
+    assert "Recent sessions" in words(reviewer.get("/"))

@@ -52,7 +52,7 @@ def answer(event: SlackEvent, person: people.Person) -> dict[str, Any]:
     installation = event.installation
     member = people.member_of(installation, person)
     verb, _, rest = event.payload["value"].strip().partition(" ")
-    if member is None:
+    if member is None or member.numbers_only:
         text = clicks.not_a_member(installation, person)
     elif verb == "stop":
         actor = audit.Actor("member", str(member.pk), str(member))
@@ -128,7 +128,7 @@ def _status(installation: SlackInstallation) -> str:
 def _pending(installation: SlackInstallation) -> str:
     found = list(approvals.waiting(installation.workspace_id)[: MOST_LISTED + 1])
     if not found:
-        return "Nothing waits for a decision."
+        return "No pending approvals."
     lines = []
     for approval in found[:MOST_LISTED]:
         tool = first_line(approval.tool_name, MOST_NAME).replace("`", "'")

@@ -90,7 +90,7 @@ class Notice(models.Model):
 
 
 class NoticeChoice(models.Model):
-    """How a member wants to be told; without a row: by nothing but the pages."""
+    """How a member wants to be told of approvals and mentions; without a row: by nothing but the pages."""
 
     member = models.OneToOneField(Member, models.CASCADE, primary_key=True, related_name="notice_choice")
     mail = models.BooleanField(default=False)
@@ -99,6 +99,8 @@ class NoticeChoice(models.Model):
     """Told of this risk and above; empty: of all."""
     digest_minutes = models.PositiveSmallIntegerField(default=0)
     """Mails of low risk are sent together, this long after the first; 0: each by itself."""
+    mentions = models.BooleanField(default=False, db_default=False)
+    """A mail when somebody names them in a comment."""
 
 
 class OutgoingWebhook(models.Model):

@@ -48,7 +48,13 @@ class Mention(models.Model):
     """The database deletes it with its comment."""
     member = models.ForeignKey(Member, models.CASCADE, related_name="+", db_index=False)
     read_at = models.DateTimeField(null=True)
+    mail_at = models.DateTimeField(null=True)
+    """When a mail about it is tried next; NULL: none is wanted, or it was sent or given up."""
+    mail_tries = models.PositiveSmallIntegerField(default=0, db_default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["comment", "member"], name="mention_once")]
-        indexes = [models.Index(fields=["member", "-id"], name="mention_of_member")]
+        indexes = [
+            models.Index(fields=["member", "-id"], name="mention_of_member"),
+            models.Index(fields=["mail_at"], condition=~models.Q(mail_at=None), name="mention_to_mail"),
+        ]

@@ -31,7 +31,10 @@ class SavedView(models.Model):
 
 
 class ListColumns(models.Model):
-    """The columns of the session list that a member chose, in order; without a row: the usual ones."""
+    """The columns of the session list that a member chose, and how wide they made them; without a row: as is usual."""
 
     member = models.OneToOneField(Member, models.CASCADE, primary_key=True, related_name="list_columns")
-    names = ArrayField(models.TextField())
+    names = ArrayField(models.TextField(), null=True)
+    """In order; NULL: the usual ones."""
+    widths = models.JSONField(default=dict, db_default={})
+    """CSS pixels by name; the title has what is left."""

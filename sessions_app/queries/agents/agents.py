@@ -57,7 +57,7 @@ SeenAgent: TypeAlias = "WithAnnotations[Agent, LastSeen]"
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An agent as a list shows it. ``days`` has the sessions of each of the last 14 days, today last."""
+    """An agent as a list shows it. ``days`` has the sessions of each of the last days, today last."""
 
     agent: SeenAgent
     session_count: int
@@ -88,17 +88,19 @@ def by_last_seen(workspace_id: UUID) -> QuerySet[SeenAgent]:
     return found.order_by(F("last_seen").desc(nulls_last=True), "name")
 
 
-def rows(workspace_id: UUID, agents: Sequence[SeenAgent], off: Collection[str] = ()) -> list[AgentRow]:
+def rows(
+    workspace_id: UUID, agents: Sequence[SeenAgent], off: Collection[str] = (), last_days: int = DAYS
+) -> list[AgentRow]:
     """Rows for agents of a workspace, in four queries however many they are. ``off``: rules whose findings are not
     told there."""
     ids = [agent.pk for agent in agents]
-    counts, sums, waiting = _counts(workspace_id, ids), _sums(workspace_id, ids), _waiting(workspace_id, ids)
+    counts, sums, waiting = _counts(workspace_id, ids, last_days), _sums(workspace_id, ids), _waiting(workspace_id, ids)
     findings = run_findings.by_agent(ids, off)
-    first = timezone.now().date() - timedelta(days=DAYS - 1)
+    first = timezone.now().date() - timedelta(days=last_days - 1)
     found = []
     for agent in agents:
         sessions, failing = counts[agent.pk].get(EVER, (0, 0))
-        days = [counts[agent.pk].get(first + timedelta(days=number), (0, 0))[0] for number in range(DAYS)]
+        days = [counts[agent.pk].get(first + timedelta(days=number), (0, 0))[0] for number in range(last_days)]
         found.append(
             AgentRow(
                 agent, sessions, failing, waiting.get(agent.pk, 0), sums.get(str(agent.pk), Sums()), days,
@@ -120,13 +122,13 @@ def recent_chats(agent: Agent) -> QuerySet[Session]:
     return found.defer("source_record").order_by("-created_at", "-id")
 
 
-def _counts(workspace_id: UUID, agents: list[UUID]) -> dict[UUID, dict[date, tuple[int, int]]]:
+def _counts(workspace_id: UUID, agents: list[UUID], days: int) -> dict[UUID, dict[date, tuple[int, int]]]:
     """Sessions that began on each of the last days and ``EVER``, and how many of them had errors, by agent."""
     today = timezone.now().date()
     values: dict[str, Any] = {"workspace": workspace_id, "agents": agents, "ever": EVER, "today": today}
     counts: defaultdict[UUID, dict[date, tuple[int, int]]] = defaultdict(dict)
     with connection.cursor() as cursor:
-        cursor.execute(COUNTS, values | {"first": today - timedelta(days=DAYS - 1)})
+        cursor.execute(COUNTS, values | {"first": today - timedelta(days=days - 1)})
         for agent_id, day, sessions, failing in cursor.fetchall():
             counts[agent_id][day] = (sessions, failing)
     return counts

@@ -16,6 +16,6 @@ def views_of(member: Member) -> list[SavedView]:
     return list(found.order_by("name", "id")[:SHOWN])
 
 
-def columns_of(member: Member) -> list[str] | None:
-    """Names of the columns that a member chose; None where they chose none."""
-    return ListColumns.objects.filter(member=member).values_list("names", flat=True).first()
+def columns_of(member: Member) -> ListColumns:
+    """What a member chose of columns; an unsaved row where they chose nothing."""
+    return ListColumns.objects.filter(member=member).first() or ListColumns(member=member)

@@ -1,4 +1,4 @@
-"""How members want to be told of approvals that they may decide, and who so is told of one."""
+"""How members want to be told of mentions, and of approvals that they may decide, and who so is told of one."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ class Refused(ValueError):
 class Chosen(TypedDict):
     """What a member can choose."""
 
+    mentions: bool
     mail: bool
     push: bool
     least_risk: str
@@ -46,7 +47,7 @@ class Chosen(TypedDict):
 
 @transaction.atomic
 def choose(
-    member: Member, *, mail: bool, least_risk: str, push: bool = True, digest_minutes: int = 0
+    member: Member, *, mail: bool, least_risk: str, push: bool = True, digest_minutes: int = 0, mentions: bool = False
 ) -> NoticeChoice:  # fmt: skip
     """Keep what a member wants. Raises ``Refused``."""
     if least_risk not in LEAST:
@@ -54,6 +55,7 @@ def choose(
     if digest_minutes not in DIGESTS:
         raise Refused(f"{digest_minutes} minutes cannot be chosen; use one of {', '.join(map(str, DIGESTS))}")
     chosen = {"mail": mail, "least_risk": least_risk, "push": push, "digest_minutes": digest_minutes}
+    chosen["mentions"] = mentions
     return NoticeChoice.objects.update_or_create(member=member, defaults=chosen)[0]
 
 

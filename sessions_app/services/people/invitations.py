@@ -27,7 +27,7 @@ Answer = Invitation.Answer
 
 @transaction.atomic
 def invite(
-    workspace: Workspace, user: User, role: Role, *, by: audit.Actor, emailed: bool = False
+    workspace: Workspace, user: User, role: Role, *, by: audit.Actor, emailed: bool = False, numbers_only: bool = False
 ) -> tuple[Invitation, str]:
     """An invitation and the path of its page; an earlier one to the same person ends. Raises ``Refused``."""
     if Member.objects.filter(workspace=workspace, user=user).exists():
@@ -37,10 +37,13 @@ def invite(
     token = secrets.token_urlsafe(32)
     invitation = Invitation.objects.create(
         workspace=workspace, user=user, role=role, sha256=sign_in_links.sha256(token), invited_by=by.name,
-        emailed=emailed, expires_at=timezone.now() + LIFETIME,
+        emailed=emailed, numbers_only=numbers_only, expires_at=timezone.now() + LIFETIME,
     )  # fmt: skip
     email = user.get_username()
-    audit.record(workspace.id, by, "member.invited", subject=("invitation", invitation.pk), email=email, role=role)
+    audit.record(
+        workspace.id, by, "member.invited", subject=("invitation", invitation.pk), email=email, role=role,
+        numbers_only=numbers_only,
+    )  # fmt: skip
     return invitation, f"/invitations/{token}/"
 
 
@@ -74,16 +77,15 @@ def _accept(token: str, user: User, encoded: str) -> Member:
         user.save(update_fields=["password"])
         sign_in_links.note_origin(user, invitation.invited_by, emailed=invitation.emailed)
     sign_in_links.end_links(user)
-    member, created = Member.objects.get_or_create(
-        workspace=invitation.workspace, user=user, defaults={"role": invitation.role}
-    )
+    may = {"role": invitation.role, "numbers_only": invitation.numbers_only}
+    member, created = Member.objects.get_or_create(workspace=invitation.workspace, user=user, defaults=may)
     if not created:
         raise Refused(f"you are a member of {invitation.workspace} already")
     _answered(invitation, Answer.ACCEPTED)
     audit.record(
         invitation.workspace_id, audit.Actor("member", str(member.pk), str(member)), "member.added",
         subject=("member", member.pk), email=user.get_username(), role=invitation.role,
-        invited_by=invitation.invited_by,
+        numbers_only=invitation.numbers_only, invited_by=invitation.invited_by,
     )  # fmt: skip
     return member
 

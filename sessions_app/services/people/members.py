@@ -45,8 +45,9 @@ class HasAccount(Refused):
 
 
 def add_member(
-    workspace: Workspace, email: str, name: str, role: Role, *, by: audit.Actor, absolute: Absolute = _as_path
-) -> tuple[Member, MadeLink]:
+    workspace: Workspace, email: str, name: str, role: Role, *, by: audit.Actor, absolute: Absolute = _as_path,
+    numbers_only: bool = False,
+) -> tuple[Member, MadeLink]:  # fmt: skip
     """A member with a new account, and the link by which they sign in first. Raises ``Refused``, ``HasAccount``.
 
     Of somebody who has an account nothing is changed: whoever made it may be another workspace's admin and not the
@@ -66,8 +67,11 @@ def add_member(
         # Until the sign-in link is used and a password chosen, there is nothing to guess.
         user.set_unusable_password()
         user.save(update_fields=["password"])
-        member = Member.objects.create(workspace=workspace, user=user, role=role)
-        audit.record(workspace.id, by, "member.added", subject=("member", member.id), email=email, role=role)
+        member = Member.objects.create(workspace=workspace, user=user, role=role, numbers_only=numbers_only)
+        audit.record(
+            workspace.id, by, "member.added", subject=("member", member.id), email=email, role=role,
+            numbers_only=numbers_only,
+        )  # fmt: skip
         link, path = _make_link(member, by)
     return member, _hand_over(member, link, path, absolute)
 
@@ -120,11 +124,12 @@ def _hand_over(member: Member, link: SignInLink, path: str, absolute: Absolute) 
 
 
 def invite(
-    workspace: Workspace, user: User, role: Role, *, by: audit.Actor, absolute: Absolute = _as_path
-) -> tuple[Invitation, MadeLink]:
+    workspace: Workspace, user: User, role: Role, *, by: audit.Actor, absolute: Absolute = _as_path,
+    numbers_only: bool = False,
+) -> tuple[Invitation, MadeLink]:  # fmt: skip
     """Invite somebody who has an account, by e-mail where it can be sent. Raises ``Refused``."""
     emailed = mail.reaches(user)
-    invitation, path = invitations.invite(workspace, user, role, by=by, emailed=emailed)
+    invitation, path = invitations.invite(workspace, user, role, by=by, emailed=emailed, numbers_only=numbers_only)
     if not emailed:
         return invitation, MadeLink(path)
     try:
@@ -162,15 +167,20 @@ def _set_password(user: User, name: str, email: str, encoded: str, by_operators_
 
 
 @transaction.atomic
-def change_role(member: Member, role: Role, *, by: audit.Actor) -> None:
-    """Change the role of a member. Raises ``Refused`` when the workspace would be left without an admin."""
+def change_role(member: Member, role: Role, *, by: audit.Actor, numbers_only: bool = False) -> None:
+    """Change the role of a member; ``numbers_only``: a viewer who sees no contents. Raises ``Refused`` when the
+    workspace would be left without an admin.
+    """
     if member.role == Role.ADMIN and role != Role.ADMIN:
         _keep_an_admin(member)
-    member.role = role
-    member.save(update_fields=["role"])
+    member.role, member.numbers_only = role, numbers_only
+    member.save(update_fields=["role", "numbers_only"])
     if not role.covers(Role.REVIEWER):
         grants.end_of_member(member, by=by)
-    audit.record(member.workspace_id, by, "member.role_changed", subject=("member", member.id), role=role)
+    audit.record(
+        member.workspace_id, by, "member.role_changed", subject=("member", member.id), role=role,
+        numbers_only=numbers_only,
+    )  # fmt: skip
 
 
 @transaction.atomic

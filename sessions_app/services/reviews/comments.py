@@ -15,6 +15,7 @@ from sessions_app.models import Comment, Member, Mention, Role, Session
 from .. import audit
 from ..log.sanitise import text
 from ..sessions import lock
+from . import mention_mails
 from .problems import NotAllowed, Refused, require
 
 MOST_TEXT = 20_000
@@ -124,9 +125,12 @@ def _range(session: Session, about: Range) -> Range:
 
 def _mention(comment: Comment, author: Member) -> None:
     """Tell the members who are named and were not told of this comment before."""
-    here = Member.objects.filter(workspace_id=comment.workspace_id).exclude(pk=author.pk).select_related("user")
+    here = Member.objects.filter(workspace_id=comment.workspace_id, numbers_only=False).exclude(pk=author.pk)
+    here = here.select_related("user")
     named = mentioned(comment.text, here.order_by("created_at")[:MEMBERS]) if "@" in comment.text else []
     Mention.objects.bulk_create((Mention(comment=comment, member=one) for one in named), ignore_conflicts=True)
+    if named:
+        mention_mails.write(comment.pk, comment.workspace_id)
 
 
 def mentioned(words: str, members: Iterable[Member]) -> list[Member]:

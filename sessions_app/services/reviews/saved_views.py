@@ -1,8 +1,8 @@
-"""Saved views of the session list, and the columns that a member chose for it."""
+"""Saved views of the session list, and the columns that a member chose for it, and how wide they are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.db import IntegrityError, transaction
 from django.http import QueryDict
@@ -14,6 +14,7 @@ from ..log.sanitise import text
 from .problems import NotAllowed, Refused, require
 
 MOST, MOST_NAME, MOST_QUERY = 100, 60, 2_000
+LEAST_WIDTH, MOST_WIDTH = 40, 1_200
 PLACES = ("cursor", "totals")
 """Where somebody was in the list is no part of a view."""
 
@@ -74,3 +75,14 @@ def choose_columns(member: Member, names: Sequence[str], known: Sequence[str]) -
         raise Refused("columns", f'"{unknown[0][:40]}" is no column; there are {", ".join(known)}')
     chosen = [name for name in known if name in names]
     ListColumns.objects.update_or_create(member=member, defaults={"names": chosen})
+
+
+def choose_widths(member: Member, widths: Mapping[str, str], known: Sequence[str]) -> None:
+    """How wide the member made columns, in CSS pixels; none: as they are by themselves. Raises ``Refused``."""
+    if unknown := [name for name in widths if name not in known]:
+        raise Refused("columns", f'"{unknown[0][:40]}" is no column that has a width; there are {", ".join(known)}')
+    for name, width in widths.items():
+        if not (width.isascii() and width.isdigit()) or not LEAST_WIDTH <= int(width[:9]) <= MOST_WIDTH:
+            raise Refused(name, f'"{width[:20]}" is no width; use {LEAST_WIDTH} to {MOST_WIDTH} pixels')
+    chosen = {name: int(widths[name]) for name in known if name in widths}
+    ListColumns.objects.update_or_create(member=member, defaults={"widths": chosen})

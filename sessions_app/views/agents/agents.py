@@ -67,7 +67,8 @@ def detail(request: access.DeskRequest, slug: str) -> HttpResponse:
     """One agent: its definition and its sessions."""
     agent = access.agent_read(request, slug)
     off = request.member.workspace.rules_off
-    row = queries.rows(agent.workspace_id, queries.by_last_seen(agent.workspace_id).filter(pk=agent.pk), off)[0]
+    seen = queries.by_last_seen(agent.workspace_id).filter(pk=agent.pk)
+    row = queries.rows(agent.workspace_id, seen, off, agent_health.DAYS)[0]
     wanted = session_queries.SessionFilter(agent=agent.slug)
     found = session_queries.filtered(agent.workspace_id, wanted)
     page = session_queries.page(found, wanted.sort, SESSIONS, cursor=None)

@@ -11,8 +11,10 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from sessions_app.queries.money import agent_days, outcomes
+from sessions_app.queries.money import agent_days, latencies, outcomes
 from sessions_app.queries.money.usage import Period, Used
 from sessions_app.rendering import numbers, text
 from sessions_app.services.money import savings
@@ -24,7 +26,7 @@ MOST_DAYS = 1_100
 TOP = 5
 COLOURS = ("ai", "data", "third", "fourth", "fifth", "elsewhere")
 WALLETS = ("ai", "data", "elsewhere")
-NAMELESS = {"agent": "agents that are gone", "model": "no model stated", "tool": "no tool called"}
+NAMELESS = {"agent": _("agents that are gone"), "model": _("no model stated"), "tool": _("no tool called")}
 Amounts = list[Decimal | int | None]
 
 
@@ -42,6 +44,9 @@ class Drawn:
     """What the sessions behind a point have besides their day."""
     is_stacked: bool = False
     """Whether all series are of those sessions, not the first alone."""
+    has_others: bool = False
+    """Whether the last series is what the others have together."""
+    rows: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,8 @@ class Picture:
     highest: dict[str, Any] | None
     keys: list[dict[str, str]]
     """What the colours mean, where the page does not say it already."""
+    rows: list[dict[str, Any]]
+    """A table of its own, which the picture of latency has by model."""
 
 
 def picture_of(asked: Asked, period: Period, used: list[Used], rows: list[Any]) -> Picture:
@@ -77,16 +84,17 @@ def picture_of(asked: Asked, period: Period, used: list[Used], rows: list[Any]) 
     if highest and not _height(drawn, highest):
         highest = None
     return Picture(
-        PICTURES[name], json.dumps(points), json.dumps(series), drawn.unit, days[0], days[-1], drawn.note, drawn.labels,
+        str(PICTURES[name]), json.dumps(points), json.dumps(series), drawn.unit, days[0], days[-1], drawn.note,
+        drawn.labels,
         [point | {"date": date.fromisoformat(point["day"])} for point in reversed(filled)],
         highest and highest | {"date": date.fromisoformat(highest["day"]), "total": _total(drawn, highest)},
-        series if drawn.colours is not WALLETS and len(series) > 1 and filled else [],
+        series if drawn.colours is not WALLETS and len(series) > 1 and filled else [], drawn.rows,
     )  # fmt: skip
 
 
 def _colours(drawn: Drawn) -> list[str]:
     found = list(drawn.colours[: len(drawn.labels)])
-    if drawn.labels and drawn.labels[-1] == "others":
+    if drawn.has_others:
         found[-1] = "elsewhere"
     return found
 
@@ -136,10 +144,10 @@ def _total(drawn: Drawn, point: dict[str, Any]) -> str:
     return _said(drawn.unit, Decimal(repr(_height(drawn, point))))
 
 
-def _cost(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], _: list[date]) -> Drawn:
+def _cost(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
     if asked.by in NAMELESS:
         return _largest(asked.by, period, days, rows, "usd", lambda used: used.all_costs.cost_amount)
-    drawn = Drawn(["AI wallet", "data wallet", "external"], "usd", {}, colours=WALLETS)
+    drawn = Drawn([gettext("AI wallet"), gettext("data wallet"), gettext("external")], "usd", {}, colours=WALLETS)
     for day, used in days.items():
         parts = (used.here, used.elsewhere)
         ai, elsewhere = (part.cost_amount for part in parts)
@@ -151,14 +159,15 @@ def _cost(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], 
     return drawn
 
 
-def _tokens(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], _: list[date]) -> Drawn:
+def _tokens(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
     if asked.by in NAMELESS:
         return _largest(asked.by, period, days, rows, "tokens", lambda used: used.total_tokens)
     found: dict[str, Amounts] = {
         day: [used.input_tokens, used.cache_read_tokens, used.cache_write_tokens, used.output_tokens]
         for day, used in days.items()
     }
-    return Drawn(["input", "cache read", "cache write", "output"], "tokens", found)
+    labels = [gettext("input"), gettext("cache read"), gettext("cache write"), gettext("output")]
+    return Drawn(labels, "tokens", found)
 
 
 def _largest(
@@ -174,13 +183,13 @@ def _largest(
         amounts, amount = found.setdefault(day, [None] * (len(names) + 1)), measure(used)
         amounts[names.index(name)] = amount
         amounts[-1] = (amounts[-1] or 0) - (amount or 0)
-    labels = [text.first_line(row.label, 40) or NAMELESS[by] for row in top]
+    labels = [text.first_line(row.label, 40) or str(NAMELESS[by]) for row in top]
     if any(amounts[-1] for amounts in found.values()):
-        return Drawn([*labels, "others"], unit, found)
+        return Drawn([*labels, gettext("others")], unit, found, has_others=True)
     return Drawn(labels, unit, {day: amounts[:-1] for day, amounts in found.items()})
 
 
-def _savings(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], _: list[date]) -> Drawn:
+def _savings(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
     models = [used.name for used in period.ranked("model", limit=200)[0] if used.name]
     by_model: dict[str, dict[str, Decimal]] = defaultdict(dict)
     unpriced = set()
@@ -197,17 +206,17 @@ def _savings(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any
         found[day] = [by_model[model].get(day) for model in shown]
         if others:
             found[day].append(sum((by_model[model].get(day, Decimal(0)) for model in others), Decimal(0)))
-    note = (
+    note = gettext(
         "An estimate at list prices: what was read from caches at the price of input, less what writing to them cost"
         " more than input. A day on which writing cost more has no bar."
     )
     if unpriced:
-        note += f" No price is known for {len(unpriced)} of the models."
-    labels = [text.first_line(model, 40) for model in shown] + (["others"] if others else [])
-    return Drawn(labels or ["cache savings"], "usd", found, note=note)
+        note += " " + gettext("No price is known for %(number)s of the models.") % {"number": len(unpriced)}
+    labels = [text.first_line(model, 40) for model in shown] + ([gettext("others")] if others else [])
+    return Drawn(labels or [gettext("cache savings")], "usd", found, note=note, has_others=bool(others))
 
 
-def _calls(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], _: list[date]) -> Drawn:
+def _calls(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
     tools = sorted((used for used in period.ranked("tool", limit=200)[0] if used.about), key=lambda used: -used.about)
     shown = tools[:TOP]
     names = [used.name or "" for used in tools]
@@ -216,21 +225,24 @@ def _calls(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any],
         amounts = found.setdefault(day, [None] * (len(shown) + (len(tools) > TOP)))
         place = min(names.index(name), TOP)
         amounts[place] = (amounts[place] or 0) + (used.about or 0)
-    labels = [text.first_line(used.name or "unnamed", 40) for used in shown] + ["others"] * (len(tools) > TOP)
-    return Drawn(labels or ["tool calls"], "count", found)
+    labels = [text.first_line(used.name or gettext("unnamed"), 40) for used in shown]
+    labels += [gettext("others")] * (len(tools) > TOP)
+    return Drawn(labels or [gettext("tool calls")], "count", found, has_others=len(tools) > TOP)
 
 
 def _errors(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
-    labels = ["sessions with errors", "sessions without errors"]
+    labels = [gettext("sessions with errors"), gettext("sessions without errors")]
     narrowed = {"has_errors": "1"}
     if asked.values["origin"] or asked.values["tag"]:
-        note = "Sessions with errors are counted by agent and day only: take the filters of origin and tag away."
+        note = gettext(
+            "Sessions with errors are counted by agent and day only: take the filters of origin and tag away."
+        )
         return Drawn(labels, "count", {}, colours=("wrong", "elsewhere"), note=note, narrowed=narrowed)
     if asked.by == "model":
         return _errors_by_model(asked, period, shown)
     began = agent_days.began(period.workspace_id, shown[0], shown[-1], asked.values["agent"])
     found: dict[str, Amounts] = {f"{each.day}": [each.failing, each.sessions - each.failing] for each in began}
-    note = "Sessions by the day on which they began; each leads to those with errors."
+    note = gettext("Sessions by the day on which they began; each leads to those with errors.")
     return Drawn(labels, "count", found, colours=("wrong", "elsewhere"), note=note, narrowed=narrowed)
 
 
@@ -243,20 +255,23 @@ def _errors_by_model(asked: Asked, period: Period, shown: list[date]) -> Drawn:
         if models[TOP:]:
             amounts.append(sum(failing[model].get(day, 0) for model in models[TOP:]))
         found[f"{day}"] = amounts
-    labels = [text.first_line(model, 40) or NAMELESS["model"] for model in models[:TOP]]
-    labels += ["others"] * bool(models[TOP:])
-    note = (
+    labels = [text.first_line(model, 40) or str(NAMELESS["model"]) for model in models[:TOP]]
+    labels += [gettext("others")] * bool(models[TOP:])
+    note = gettext(
         "Sessions with errors by the day on which they began, for each model that they used; each day leads to all of"
-        f" them. Of more than {outcomes.MOST:,} the latest are counted."
-    )
+        " them. Of more than %(most)s the latest are counted."
+    ) % {"most": f"{outcomes.MOST:,}"}
     narrowed = {"has_errors": "1"}
-    return Drawn(labels or ["sessions with errors"], "count", found, note=note, narrowed=narrowed, is_stacked=True)
+    return Drawn(
+        labels or [gettext("sessions with errors")], "count", found, note=note, narrowed=narrowed, is_stacked=True,
+        has_others=bool(models[TOP:]),
+    )  # fmt: skip
 
 
 def _accepted(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
-    labels, narrowed = ["cost per accepted session"], {"verdict": "pass"}
+    labels, narrowed = [gettext("cost per accepted session")], {"verdict": "pass"}
     if asked.values["origin"] or asked.values["tag"]:
-        note = "Accepted sessions are counted by agent and day only: take the filters of origin and tag away."
+        note = gettext("Accepted sessions are counted by agent and day only: take the filters of origin and tag away.")
         return Drawn(labels, "usd", {}, note=note, narrowed=narrowed)
     reviewed = outcomes.reviewed(period.workspace_id, shown[0], shown[-1], asked.values["agent"])
     drawn = Drawn(labels, "usd", {}, narrowed=narrowed)
@@ -264,24 +279,47 @@ def _accepted(asked: Asked, period: Period, days: dict[str, Used], rows: list[An
         if each.accepted:
             cost = each.spent / each.accepted
             drawn.by_day[f"{each.day}"] = [cost]
-            share = f"{each.accepted} of {each.sessions} accepted"
+            counted = {"accepted": each.accepted, "all": each.sessions}
+            share = gettext("%(accepted)s of %(all)s accepted") % counted
             drawn.texts[f"{each.day}"] = [f"{numbers.money(cost)}, {share}"]
     refused = sum(each.spent for each in reviewed if not each.accepted)
-    drawn.note = (
+    drawn.note = gettext(
         "What the reviewed sessions that began on a day cost in all, those that were not accepted too, for each that"
         " is: whose verdicts say pass. Each day leads to the accepted ones. Sessions nobody has reviewed do not count."
     )
     if refused:
-        drawn.note += f" On days without any accepted one, reviewed sessions cost {numbers.money(refused)}."
+        without = gettext("On days without any accepted one, reviewed sessions cost %(cost)s.")
+        drawn.note += " " + without % {"cost": numbers.money(refused)}
     return drawn
 
 
-def _runtime(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], _: list[date]) -> Drawn:
+def _latency(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
+    same = {name: asked.values[name] for name in ("agent", "origin", "tag")}
+    used = [day for day in shown if f"{day}" in days]
+    found = latencies.latencies(period.workspace_id, used, **same)
+    drawn = Drawn([gettext("half within"), gettext("95 % within")], "ms", {}, narrowed={"fold": "no"}, is_stacked=True)
+    for day, took in found.by_day.items():
+        drawn.by_day[f"{day}"] = [took.p50, took.p95 - took.p50]
+        drawn.texts[f"{day}"] = [numbers.duration(took.p50), numbers.duration(took.p95)]
+    for model, took in found.by_model.items():
+        url = asked.sessions_url(model=model) if model else ""
+        drawn.rows.append({"label": model or NAMELESS["model"], "took": took, "url": url})
+    drawn.note = gettext(
+        "How long model requests took, from what they answer to the end of the response, by the day on which their"
+        " session began: measured on a sample, the last %(requests)s requests of at most %(sessions)s sessions, the"
+        " newest of each day; of more than %(days)s days with any the latest."
+    ) % {"requests": latencies.REQUESTS, "sessions": latencies.SESSIONS, "days": latencies.MOST_DAYS}
+    return drawn
+
+
+def _runtime(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
     found: dict[str, Amounts] = {day: [used.runtime_ms] for day, used in days.items() if used.runtime_ms}
-    return Drawn(["runtime"], "ms", found, note="Of turns that ran here. Those of agents elsewhere are not reported.")
+    note = gettext("Of turns that ran here. Those of agents elsewhere are not reported.")
+    return Drawn([gettext("runtime")], "ms", found, note=note)
 
 
 DRAWERS: dict[str, Callable[[Asked, Period, dict[str, Used], list[Any], list[date]], Drawn]] = {
-    "cost": _cost, "tokens": _tokens, "savings": _savings, "calls": _calls, "errors": _errors, "runtime": _runtime,
+    "cost": _cost, "tokens": _tokens, "savings": _savings, "calls": _calls, "errors": _errors, "latency": _latency,
+    "runtime": _runtime,
     "accepted": _accepted,
 }  # fmt: skip

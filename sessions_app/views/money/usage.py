@@ -10,6 +10,8 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, Session
@@ -21,8 +23,8 @@ from ..tables import csv_response
 from . import pictures, reconciling
 from .usage_filter import EVER, GROUPS, PICTURES, Asked, read
 
-NAMELESS = {"model": "no model stated", "tool": "no tool called"}
-ERASED = "deleted sessions"
+NAMELESS = {"model": _("no model stated"), "tool": _("no tool called")}
+ERASED = _("deleted sessions")
 """Of a group by session: what they took from the wallets stays in the sums."""
 ROWS, ALL_ROWS = 200, 5_000
 """Of the table, and of it with ``all=1``; 5,000 are 6 MB. The API pages through any number."""
@@ -43,10 +45,10 @@ class Row:
 
 
 @require_safe
-@access.viewer
+@access.numbers
 def index(request: access.DeskRequest) -> HttpResponse:
     """The URL holds period, filters and grouping; ``all=1`` lifts the limit of rows."""
-    asked = read(request.GET)
+    asked = read(request.GET, numbers_only=request.member.numbers_only)
     context: dict[str, Any] = {
         "asked": asked, "groups": _groups(asked), "pictures": _pictures(asked), "periods": _periods(asked),
         "query": asked.query(),
@@ -79,17 +81,17 @@ def _table_context(request: access.DeskRequest, asked: Asked) -> dict[str, Any]:
 
 
 @require_safe
-@access.viewer
+@access.numbers
 def table_csv(request: access.DeskRequest) -> HttpResponse:
     """The same rows with exact numbers, and their total."""
-    asked = read(request.GET)
+    asked = read(request.GET, numbers_only=request.member.numbers_only)
     if asked.errors:
         return HttpResponse("\n".join(f"{name}: {error}" for name, error in asked.errors.items()), "text/plain", 400)
     period = _period_of(request, asked)
     rows, _ = _rows(period, asked)
     total = period.total()
     lines = [_cells(asked, label, used) for label, used in [*((row.label, row.used) for row in rows), ("Total", total)]]
-    head = (GROUPS[asked.by].lower(), *(["calls"] if asked.by == "tool" else []), *HEAD)
+    head = (asked.by, *(["calls"] if asked.by == "tool" else []), *HEAD)
     return csv_response(f"usage-by-{asked.by}.csv", head, lines)
 
 
@@ -114,12 +116,12 @@ def _rows(period: Period, asked: Asked, days: list[Used] | None = None) -> tuple
 def _row(asked: Asked, used: Used, urls: dict[str, str]) -> Row:
     name = used.name or ""
     if asked.by == "session":
-        label = used.about or f"Session {name[-6:]}" if name else ERASED
+        label = used.about or f"Session {name[-6:]}" if name else str(ERASED)
         return Row(label, urls.get(name, ""), used)
     if asked.by == "day":
         return Row(name, asked.sessions_url(used_from=name, used_to=name), used, date.fromisoformat(name))
     narrowed = {asked.by: name} if name else {}
-    label = used.about or "" if asked.by == "agent" else name or NAMELESS[asked.by]
+    label = used.about or "" if asked.by == "agent" else name or str(NAMELESS[asked.by])
     return Row(label, asked.sessions_url(**narrowed), used)
 
 
@@ -135,21 +137,22 @@ def _cells(asked: Asked, label: str, used: Used) -> list[Any]:
 
 def _groups(asked: Asked) -> list[tuple[str, bool, str]]:
     """Choices of grouping: label, whether it is chosen, URL."""
-    return [(text, name == asked.by, asked.query(by=name)) for name, text in GROUPS.items()]
+    return [(str(text), name == asked.by, asked.query(by=name)) for name, text in asked.groups.items()]
 
 
 def _pictures(asked: Asked) -> list[tuple[str, bool, str]]:
     """Choices of what is drawn, in the same form."""
     chosen = asked.values["picture"]
-    return [(text, name == chosen, asked.query(picture=name)) for name, text in PICTURES.items()]
+    return [(str(text), name == chosen, asked.query(picture=name)) for name, text in PICTURES.items()]
 
 
 def _periods(asked: Asked) -> list[tuple[str, bool, str]]:
     """Periods that are one click away, in the same form."""
     today = timezone.now().astimezone(UTC).date()
     starts = {
-        "7 days": f"{today - timedelta(days=6)}", "30 days": "", "90 days": f"{today - timedelta(days=89)}",
-        "This month": f"{today.replace(day=1)}", "All time": EVER,
+        gettext("7 days"): f"{today - timedelta(days=6)}", gettext("30 days"): "",
+        gettext("90 days"): f"{today - timedelta(days=89)}", gettext("This month"): f"{today.replace(day=1)}",
+        gettext("All time"): EVER,
     }  # fmt: skip
     here = (asked.values["from"], asked.values["to"])
     return [(text, here == (start, ""), asked.query(to="", **{"from": start})) for text, start in starts.items()]

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from sessions_app.models import Session
 from sessions_app.queries.money.budgets import midnight
 from sessions_app.queries.sessions import session_filter
 from sessions_app.queries.sessions.conditions import BadFilter
 
-GROUPS = {"day": "Day", "agent": "Agent", "model": "Model", "tool": "Tool", "session": "Session"}
+GROUPS = {"day": _("Day"), "agent": _("Agent"), "model": _("Model"), "tool": _("Tool"), "session": _("Session")}
 PICTURES = {
-    "cost": "Cost", "tokens": "Tokens", "savings": "Cache savings", "calls": "Tool calls", "errors": "Errors",
-    "runtime": "Runtime", "accepted": "Cost per accepted session",
+    "cost": _("Cost"), "tokens": _("Tokens"), "savings": _("Cache savings"), "calls": _("Tool calls"),
+    "errors": _("Errors"), "latency": _("Latency"), "runtime": _("Runtime"), "accepted": _("Cost per accepted session"),
 }  # fmt: skip
 """What can be drawn by day, and what it is called."""
 NAMES = ("by", "picture", "from", "to", "agent", "origin", "tag", "all")
@@ -33,6 +35,13 @@ class Asked:
     since: datetime | None = None
     until: datetime | None = None
     errors: dict[str, str] = field(default_factory=dict)
+    numbers_only: bool = False
+    """Nothing leads to sessions, which the reader does not see."""
+
+    @property
+    def groups(self) -> dict[str, Any]:
+        """What there is to group by, and what it is called. Sessions have titles."""
+        return {name: words for name, words in GROUPS.items() if name != "session" or not self.numbers_only}
 
     @property
     def by(self) -> str:
@@ -62,18 +71,20 @@ class Asked:
         return query
 
     def sessions_url(self, **narrowed: str) -> str:
-        """The list of the sessions that the numbers are of."""
+        """The list of the sessions that the numbers are of; empty for who does not see it."""
+        if self.numbers_only:
+            return ""
         return f"{reverse('session-list')}?{self.sessions_query(**narrowed).urlencode()}"
 
 
-def read(query: QueryDict) -> Asked:
+def read(query: QueryDict, *, numbers_only: bool = False) -> Asked:
     """Read the filter. Never raises: what cannot be understood is explained in ``errors``."""
-    asked = Asked({name: query.get(name, "").strip() for name in NAMES})
+    asked = Asked({name: query.get(name, "").strip() for name in NAMES}, numbers_only=numbers_only)
     asked.values["by"] = asked.by or "day"
     asked.values["picture"] = asked.values["picture"] or "cost"
     for name, value in asked.values.items():
         try:
-            _check(name, value)
+            _check(asked, name, value)
         except BadFilter as bad:
             asked.errors[name] = str(bad)
     if not asked.errors:
@@ -83,11 +94,11 @@ def read(query: QueryDict) -> Asked:
     return asked
 
 
-def _check(name: str, value: str) -> None:
+def _check(asked: Asked, name: str, value: str) -> None:
     if "\0" in value or len(value) > session_filter.MOST:
         raise BadFilter(name, f"use at most {session_filter.MOST:,} characters, without NUL")
-    if name == "by" and value not in GROUPS:
-        raise BadFilter(name, f'"{value}" is no grouping; use one of {", ".join(GROUPS)}')
+    if name == "by" and value not in asked.groups:
+        raise BadFilter(name, f'"{value}" is no grouping; use one of {", ".join(asked.groups)}')
     if name == "picture" and value not in PICTURES:
         raise BadFilter(name, f'"{value}" is no picture; use one of {", ".join(PICTURES)}')
     if name == "origin" and value and value not in Session.Origin.values:

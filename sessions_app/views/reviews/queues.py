@@ -12,6 +12,8 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from sessions_app.models import ReviewQueue, Role, Session, Verdict
@@ -23,15 +25,16 @@ from sessions_app.services.reviews import queues
 from sessions_app.services.reviews.problems import Refused
 
 from .. import access
+from ..filter_words import rules_in_words
 from ..pages import page_or_fragment
 from ..tables import CSV_ROWS, csv_response
 from . import box
 
 MENTIONS, ROWS = 20, 50
-RULES = (
-    ("Failures", "has_errors=true", 100), ("A sample of all", "", 5), ("Dear ones", "min_cost=5", 100),
-    ("Needs approval", "needs_approval=true", 100), ("With findings", "finding=any", 100),
-    ("Tests left failing", "finding=tests_failing", 100),
+READY = (
+    (_("Failures"), "has_errors=true", 100), (_("A sample of all"), "", 5), (_("Over $5"), "min_cost=5", 100),
+    (_("Needs approval"), "needs_approval=true", 100), (_("With findings"), "finding=any", 100),
+    (_("Tests left failing"), "finding=tests_failing", 100),
 )  # fmt: skip
 """Queues that can be made with one click: name, filter and share."""
 HEAD = (
@@ -43,22 +46,25 @@ HEAD = (
 class QueueForm(forms.Form):
     """A queue to make."""
 
-    name = forms.CharField(max_length=queues.MOST_NAME, label="Name")
+    name = forms.CharField(max_length=queues.MOST_NAME, label=_("Name"))
     filter = forms.CharField(
-        max_length=queues.MOST_FILTER, required=False, label="Sessions",
-        help_text="What stands behind the ? in the address of the session list, as has_errors=true&agent=refunds. "
-        "Empty: all sessions.",
+        max_length=queues.MOST_FILTER, required=False, label=_("Sessions"),
+        help_text=_(
+            "What stands behind the ? in the address of the session list, as has_errors=true&agent=refunds. "
+            "Empty: all sessions."
+        ),
     )  # fmt: skip
     percent = forms.DecimalField(
-        initial=100, min_value=Decimal("0.01"), max_value=100, decimal_places=2, label="Share of them, %",
-        help_text="Always the same sessions: chosen by a hash of the session's id and the seed.",
+        initial=100, min_value=Decimal("0.01"), max_value=100, decimal_places=2, label=_("Share of them, %"),
+        help_text=_("Always the same sessions: chosen by a hash of the session's id and the seed."),
     )  # fmt: skip
     wanted = forms.IntegerField(
-        initial=1, min_value=1, max_value=queues.MOST_WANTED, label="Reviewers for each session"
+        initial=1, min_value=1, max_value=queues.MOST_WANTED, label=_("Reviewers for each session")
     )
     seed = forms.CharField(
-        max_length=32, required=False, label="Seed", help_text="Empty: one is drawn. The same seed, the same sample."
-    )
+        max_length=32, required=False, label=_("Seed"),
+        help_text=_("Empty: one is drawn. The same seed, the same sample."),
+    )  # fmt: skip
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -82,12 +88,13 @@ def index(request: access.DeskRequest) -> HttpResponse:
 
 def _index(request: access.DeskRequest, form: QueueForm, status: int = 200) -> HttpResponse:
     here = Session.objects.filter(assignee=request.member, verdict="").select_related("agent").defer("source_record")
+    listed = list(queries.open_queues(request.member.workspace_id))
     mentions = list(comment_queries.mentions_of(request.member)[: MENTIONS + 1])
     context = {
-        "form": form, "queues": list(queries.open_queues(request.member.workspace_id)),
+        "form": form, "queues": listed, "rules": rules_in_words(listed, request.member.workspace_id),
         "mine": list(here.order_by(STARTED, "id")[:ROWS]),
         "mentions": mentions[:MENTIONS], "more_mentions": len(mentions) > MENTIONS,
-        "may_review": Role(request.member.role).covers(Role.REVIEWER), "rules": RULES, "is_bound": form.is_bound,
+        "may_review": Role(request.member.role).covers(Role.REVIEWER), "ready": READY, "is_bound": form.is_bound,
     }  # fmt: skip
     return render(request, "reviews/index.html", context, status=status)
 
@@ -98,6 +105,7 @@ def queue(request: access.DeskRequest, queue_id: UUID) -> HttpResponse:
     """One queue: its rule, how far it is, agreement, and what is left in it."""
     found = access.one(ReviewQueue.objects.all(), request, queue_id)
     context: dict[str, Any] = {"queue": found, "may_review": Role(request.member.role).covers(Role.REVIEWER)}
+    context["rules"] = rules_in_words([found], request.member.workspace_id)
     try:
         left = queries.left_in(found).order_by(STARTED, "id")[: ROWS + 1]
         context |= {"sessions": left[:ROWS], "progress": queries.progress_of(found)}
@@ -134,7 +142,7 @@ def close(request: access.DeskRequest, queue_id: UUID) -> HttpResponse:
     """Give nothing out of it any more."""
     found = access.one(ReviewQueue.objects.all(), request, queue_id)
     queues.close(found, request.member, by=access.actor(request))
-    messages.success(request, f"{found.name} is closed. Verdicts stay.")
+    messages.success(request, gettext("%(queue)s is closed. Verdicts stay.") % {"queue": found.name})
     return redirect("review-list")
 
 

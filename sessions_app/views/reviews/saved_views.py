@@ -74,6 +74,18 @@ def columns(request: access.DeskRequest) -> HttpResponse:
 
 @require_POST
 @access.viewer
+def widths(request: access.DeskRequest) -> HttpResponse:
+    """How wide the reader made columns, each by its name; none: as wide as they are by themselves."""
+    given = {name: str(value) for name, value in request.POST.items() if name != "csrfmiddlewaretoken"}
+    try:
+        saved_views.choose_widths(request.member, given, list_columns.SIZED)
+    except Refused as refused:
+        return HttpResponse(f"{refused}\n", "text/plain; charset=utf-8", 422)
+    return HttpResponse(status=204)
+
+
+@require_POST
+@access.viewer
 def do(request: access.DeskRequest) -> HttpResponse:
     """What was chosen (``do``) with the sessions that are ticked; what is not there is told and left alone."""
     ids = _ticked(request)

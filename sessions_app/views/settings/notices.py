@@ -1,4 +1,4 @@
-"""How a member is told of approvals: their own choice."""
+"""How a member is told of approvals and mentions: their own choice."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def _entered(request: HttpRequest) -> choices.Chosen:
     if not (minutes.isascii() and minutes.isdigit() and len(minutes) < 6):
         raise choices.Refused(_('"%(given)s" is no number of minutes') % {"given": minutes[:20]})
     return {
+        "mentions": request.POST.get("mentions") == "on",
         "mail": request.POST.get("mail") == "on", "push": request.POST.get("push") == "on",
         "least_risk": request.POST.get("least_risk", ""), "digest_minutes": int(minutes),
     }  # fmt: skip

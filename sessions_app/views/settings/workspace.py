@@ -25,15 +25,29 @@ from sessions_app.services.people import api_keys, invitations, members
 
 from .. import access
 
+NUMBERS = "numbers"
+ROLES = [
+    (Role.VIEWER, gettext_lazy("Viewer")),
+    (NUMBERS, gettext_lazy("Viewer, numbers only")),
+    (Role.REVIEWER, gettext_lazy("Reviewer")),
+    (Role.ADMIN, gettext_lazy("Admin")),
+]
+"""What a member can be made; ``NUMBERS`` is a viewer who sees totals and no contents."""
+
+
+def _role_of(chosen: str) -> tuple[Role, bool]:
+    """The role, and whether it is of numbers only."""
+    return (Role.VIEWER, True) if chosen == NUMBERS else (Role(chosen), False)
+
 
 class MemberForm(forms.Form):
     name = forms.CharField(max_length=150, label=gettext_lazy("Name"))
     email = forms.EmailField(max_length=150, label=gettext_lazy("Email"))
-    role = forms.ChoiceField(choices=Role.of_members(), initial=Role.REVIEWER, label=gettext_lazy("Role"))
+    role = forms.ChoiceField(choices=ROLES, initial=Role.REVIEWER, label=gettext_lazy("Role"))
 
 
 class RoleForm(forms.Form):
-    role = forms.ChoiceField(choices=Role.of_members())
+    role = forms.ChoiceField(choices=ROLES)
 
 
 class KeyForm(forms.Form):
@@ -68,7 +82,7 @@ def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpRe
         "api_keys": queries.api_keys(workspace.id),
         "workspaces": queries.workspaces(request.user),
         "can_change": request.member.role == Role.ADMIN,
-        "roles": Role.of_members(),
+        "roles": ROLES,
         "key_roles": Role.choices,
         "member_form": MemberForm(),
         "key_form": KeyForm(workspace.id),
@@ -104,15 +118,15 @@ def add_member(request: access.DeskRequest) -> HttpResponse:
     if not form.is_valid():
         return page(request, 422, member_form=form)
     entered = form.cleaned_data
-    workspace, role, by = request.member.workspace, Role(entered["role"]), access.actor(request)
-    absolute = _absolute(request)
+    workspace, (role, numbers_only) = request.member.workspace, _role_of(entered["role"])
+    how: Any = {"by": access.actor(request), "absolute": _absolute(request), "numbers_only": numbers_only}
     shown: dict[str, Any] = {}
     try:
         try:
-            made = members.add_member(workspace, entered["email"], entered["name"], role, by=by, absolute=absolute)
+            made = members.add_member(workspace, entered["email"], entered["name"], role, **how)
             shown["invited"], link = made
         except members.HasAccount as known:
-            shown["invitation"], link = members.invite(workspace, known.user, role, by=by, absolute=absolute)
+            shown["invitation"], link = members.invite(workspace, known.user, role, **how)
     except members.Refused as refused:
         form.add_error("email", str(refused))
         return page(request, 422, member_form=form)
@@ -159,11 +173,13 @@ def change_role(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return page(request, 422, role_error=form.errors["role"][0])
     try:
-        members.change_role(member, Role(form.cleaned_data["role"]), by=access.actor(request))
+        role, numbers_only = _role_of(form.cleaned_data["role"])
+        members.change_role(member, role, by=access.actor(request), numbers_only=numbers_only)
     except members.Refused as refused:
         return _refused(request, refused)
-    now = {"member": member, "role": member.get_role_display().lower()}
-    messages.success(request, _("%(member)s is %(role)s now.") % now)
+    only = _(", of numbers only") if member.numbers_only else ""
+    now = {"member": member, "role": member.get_role_display().lower(), "only": only}
+    messages.success(request, _("%(member)s is %(role)s now%(only)s.") % now)
     return redirect("settings")
 
 
@@ -219,7 +235,7 @@ def rename(request: access.DeskRequest) -> HttpResponse:
 
 
 @require_POST
-@access.viewer
+@access.numbers
 def switch(request: access.DeskRequest) -> HttpResponse:
     """Work in another of one's workspaces from now on."""
     wanted = request.POST.get("workspace", "")

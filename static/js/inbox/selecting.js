@@ -3,7 +3,7 @@
 import { lookAt } from "../attention.js";
 import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
 import { onShown, prefetch, put, rememberFirst, show, shownCard, shownId } from "./cards.js";
-import { allRows, current, inbox, isOpen, mark, neighbour, openRows } from "./rows.js";
+import { allRows, current, inbox, isOpen, mark, neighbour, openRows, rowOf } from "./rows.js";
 
 const onePane = matchMedia("(max-width: 47.99rem)"); // list and card are pages of their own there: links lead
 const PAGE = 0.8; // of the pane's height: what was read last stays in sight
@@ -68,6 +68,12 @@ inbox.addEventListener("click", (event) => {
   if (!row || onePane.matches || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
   select(row);
+});
+
+// The row of the card that the page opened with may come after the first ones.
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  const row = detail.target.matches?.(".inbox-more") && !current() && rowOf(shownId());
+  if (row) mark(row);
 });
 
 onShown(lookAt);

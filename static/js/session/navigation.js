@@ -1,6 +1,7 @@
 // Moving about in a session: windows of rows that join, links that stay on the page, the inspector beside it.
 
 import { askFrame, eachFrame, holdInPlace, isRead, keepInPlace, underBars } from "./frame.js";
+import { keepPlace } from "./place.js";
 import { openFacts, showSide } from "./side.js";
 import { join } from "./windows.js";
 
@@ -79,6 +80,7 @@ export function reveal(row) {
 export const jump = (href) => go(href, null, (seq) => `${base()}#e-${seq}`);
 
 export async function go(href, seq, addressOf = () => href) {
+  keepPlace();
   htmx.trigger("#panes", "htmx:abort"); // where somebody wants to go last counts
   const loaded = await htmx.ajax("GET", href.replace(/#.*/, ""), { source: "#panes", target: "#timeline", swap: "outerHTML" }).then(() => true, () => false);
   if (!loaded) return;
@@ -97,7 +99,7 @@ function inspect(seq, href) {
   rowOf(seq)?.classList.add("is-inspected");
   showSide("inspector");
   htmx.ajax("GET", `${base()}/events/${seq}`, { source: "#inspector", target: "#inspector", swap: "innerHTML" });
-  if (href) history.pushState({ seq }, "", href);
+  if (href) { keepPlace(); history.pushState({ seq }, "", href); }
 }
 
 // While it is open, the inspector shows the event that has the focus.
@@ -114,7 +116,7 @@ document.addEventListener("focusin", (event) => {
     const address = new URL(location);
     address.searchParams.set("event", seq);
     address.hash = "";
-    history.replaceState({ seq }, "", address.pathname + address.search);
+    history.replaceState({ ...history.state, seq }, "", address.pathname + address.search);
   }, FOLLOWS_AFTER);
 });
 
@@ -133,6 +135,7 @@ export function closeInspector() {
   const address = new URL(location);
   address.searchParams.delete("event");
   address.searchParams.delete("tab");
+  keepPlace();
   history.pushState({}, "", address.pathname + address.search);
 }
 window.addEventListener("popstate", () => {
@@ -159,10 +162,10 @@ document.addEventListener("click", (event) => {
   else if (link.matches("[data-hit]")) {
     for (const old of document.querySelectorAll("a[data-hit][aria-current]")) old.removeAttribute("aria-current");
     link.setAttribute("aria-current", "true");
-    if (rowOf(seq)) { reveal(rowOf(seq)); history.pushState({ seq }, "", link.href); } else go(link.href, seq);
+    if (rowOf(seq)) { keepPlace(); reveal(rowOf(seq)); history.pushState({ seq }, "", link.href); } else go(link.href, seq);
   } else {
     const here = byId(`t-${turn}`);
-    if (here) { here.scrollIntoView({ block: "start" }); history.pushState({}, "", link.href); askFrame(); } else go(link.href);
+    if (here) { keepPlace(); here.scrollIntoView({ block: "start" }); history.pushState({}, "", link.href); askFrame(); } else go(link.href);
   }
   if (byId("rail").matches(":popover-open")) byId("rail").hidePopover();
 });

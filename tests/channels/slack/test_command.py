@@ -124,7 +124,7 @@ def test_nothing_of_another_workspace_is_listed_or_stopped(slack, client, connec
     other = workspaces.create_workspace("elsewhere", "Elsewhere")
     agents.create(other.pk, "Owl", by=audit.COMMAND)
     assert "There is no agent" in write(slack, client, "stop Owl enough")
-    assert write(slack, client, "pending") == "Nothing waits for a decision."
+    assert write(slack, client, "pending") == "No pending approvals."
     assert Agent.objects.count() == 2 and not Stop.objects.exists()
 
 

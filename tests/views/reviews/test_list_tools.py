@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sessions_app.models import AuditEntry, Member, SavedView, Session
@@ -156,3 +158,25 @@ def test_what_makes_no_sense_changes_nothing(reviewer, three):
     assert "Nothing was changed" in words(do(reviewer, three, "tag", tag=" "))
     assert "Choose what to do" in words(do(reviewer, three, "explode"))
     assert reviewer.post("/sessions/do/", {"session": "x", "do": "tag"}).status_code == 403
+
+
+def test_columns_are_made_wider_and_stay_so_for_their_reader(reviewer, viewer, three):
+    assert reviewer.post("/sessions/columns/widths/", {"agent": "240", "cost": "90"}).status_code == 204
+    page = reviewer.get("/sessions/").content.decode()
+    assert re.search(r'<col data-column="agent"\s+width="240">', page) and "sessions is-sized" in page
+    assert re.search(r'<col data-column="tokens"\s*>', page)
+    assert "is-sized" not in viewer.get("/sessions/").content.decode()
+    reviewer.post("/sessions/columns/", {"column": ["agent"], "query": ""})
+    assert 'width="240"' in reviewer.get("/sessions/").content.decode(), "a choice of columns keeps their widths"
+    reviewer.post("/sessions/columns/widths/")
+    assert "is-sized" not in reviewer.get("/sessions/").content.decode()
+
+
+@pytest.mark.parametrize(
+    "given", [{"agent": "wide"}, {"agent": "-5"}, {"agent": "99999"}, {"title": "300"}, {"x": "90"}]
+)
+def test_what_is_no_width_is_told_and_changes_nothing(reviewer, three, given):
+    reviewer.post("/sessions/columns/widths/", {"agent": "240"})
+    answer = reviewer.post("/sessions/columns/widths/", given)
+    assert answer.status_code == 422 and answer.content
+    assert 'width="240"' in reviewer.get("/sessions/").content.decode()

@@ -68,3 +68,15 @@ def test_rubrics_are_added_and_retired_by_admins(reviewer, admin, charlie):
     assert (reviewer.post(place).status_code, charlie.post(place).status_code) == (403, 404)
     admin.post(place)
     assert "No rubrics yet" in words(reviewer.get("/settings/rubrics/"))
+
+
+def test_the_rule_of_a_queue_is_said_in_words(reviewer, workspace):
+    rosa = Member.objects.get(user__first_name="Rosa")
+    filters = f"has_errors=1&min_cost=5&agent=refunds&assignee={rosa.pk}&mood=<b>"
+    queue = ReviewQueue.objects.create(workspace=workspace, name="Dear", filter=filters, seed="s", percent=5)
+    said = ("5 % as a fixed sample of", "With errors", "at least $5", "agent refunds", "assigned to Rosa", "mood=<b>")
+    for address in ("/reviews/", f"/reviews/queues/{queue.pk}/"):
+        page = words(reviewer.get(address))
+        for told in said:
+            assert told in page, told
+        assert "has_errors" not in page.split("New queue")[0]

@@ -1,0 +1,173 @@
+"""Reload and the back button keep the place; columns keep their widths; times are in the zone of the browser."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from config.database.postgres import wait_until
+from sessions_app.drafts import EventDraft, ToolDraft
+from sessions_app.models import ListColumns, Session
+from sessions_app.services import audit
+from sessions_app.services import sessions as session_services
+from sessions_app.services.log import events, links
+from tests.views.build import asks, session_of
+
+from .conftest import playwright
+
+expect = playwright.expect
+TOP = "document.getElementById('{0}').getBoundingClientRect().top"
+
+
+@pytest.fixture
+def long_session(agent) -> Session:
+    session = session_services.create(agent, by=audit.COMMAND, title="Long")
+    at = timezone.now() - timedelta(hours=5)
+    for start in range(0, 600, 200):
+        events.append(session.pk, [_step(number, at) for number in range(start, start + 200)], origin=links.RUNTIME)
+    return session
+
+
+def _step(number: int, began: datetime) -> EventDraft:
+    at = began + timedelta(seconds=number)
+    if number % 10 == 0:
+        return EventDraft(kind="user_message", key=f"k{number}", at=at, text=f"Step {number}")
+    call = ToolDraft(call_id=f"c{number}", name="Read", arguments={"path": f"file-{number}.py"})
+    return EventDraft(kind="tool_call", key=f"k{number}", at=at, tool=call)
+
+
+def address_of(session: Session, query: str = "") -> str:
+    return f"/dashboard/sub-agents/{session.agent_id}/chat/{session.pk}{query}"
+
+
+def first_in_sight(page) -> str:
+    """Id of the first row in the group of calls that is read."""
+    return page.evaluate("""() => [...document.querySelectorAll('#timeline .group')].find((group) =>
+        group.checkVisibility() && group.getBoundingClientRect().bottom > 220).querySelector('[data-seq]').id""")
+
+
+def top_of(page, id_: str) -> float:
+    return page.evaluate(f"""() => {{ const row = document.getElementById({id_!r});
+        return (row?.closest('.group') ?? row)?.getBoundingClientRect().top ?? 1e9; }}""")
+
+
+def until(page, script: str) -> None:
+    """Wait for a condition; the policy of the page lets nothing poll inside of it."""
+    wait_until(lambda: page.evaluate(script), 30)
+
+
+def settled_at(page, id_: str, top: float) -> None:
+    wait_until(lambda: abs(top_of(page, id_) - top) < 30, 30)
+
+
+def test_a_session_is_where_it_was_after_reload_and_after_coming_back(open_page, long_session):
+    page = open_page(address_of(long_session, "?show=everything&event=400"))
+    page.keyboard.press("Escape")
+    page.evaluate("scrollBy(0, 900)")
+    row = first_in_sight(page)
+    top = top_of(page, row)
+    page.reload()
+    settled_at(page, row, top)
+    page.goto(page.url.split("/dashboard")[0] + "/usage/")
+    page.go_back()
+    settled_at(page, row, top)
+
+
+def test_the_back_button_undoes_a_jump_within_a_session(open_page, long_session):
+    page = open_page(address_of(long_session, "?show=everything"))
+    before = page.url
+    row = first_in_sight(page)
+    top = top_of(page, row)
+    page.locator("#outline a[href*='turn=50']").evaluate("(link) => link.click()")
+    page.wait_for_url(re.compile("turn=50"))
+    page.go_back()
+    page.wait_for_url(before)
+    settled_at(page, row, top)
+
+
+def test_the_inspector_and_the_lens_are_there_after_reload(open_page, long_session):
+    page = open_page(address_of(long_session, "?lens=tools"))
+    page.locator("#timeline a[data-inspect]").first.click()
+    expect(page.locator("#inspector [data-event]")).to_be_visible()
+    shown = page.locator("#inspector [data-event]").get_attribute("data-event")
+    page.reload()
+    expect(page.locator(f"#inspector [data-event='{shown}']")).to_be_visible()
+    expect(page.locator(".lenses [data-lens=tools]")).to_have_attribute("aria-current", re.compile("."))
+
+
+def test_a_list_keeps_further_rows_the_cursor_and_chosen_rows(open_page, agent, monkeypatch):
+    monkeypatch.setattr("sessions_app.views.session_list.ROWS", 20)
+    for number in range(50):
+        session = session_of(agent, title=f"Session {number:02}")
+        Session.objects.filter(pk=session.pk).update(started_at=timezone.now() - timedelta(minutes=number))
+    page = open_page("/sessions/")
+    page.get_by_role("link", name="Show more").click()
+    expect(page.locator("[data-row]")).to_have_count(40)
+    page.locator("[data-row]").nth(30).focus()
+    page.keyboard.press("x")
+    page.evaluate("scrollTo(0, 600)")
+    title = page.locator("[data-row]").nth(30).inner_text()
+    page.reload()
+    expect(page.locator("[data-row]")).to_have_count(40)
+    until(page, "scrollY === 600")
+    assert page.evaluate("document.activeElement.innerText") == title
+    assert page.locator(".cell-state input:checked").count() == 1
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/chat/**")
+    page.go_back()
+    expect(page.locator("[data-row]")).to_have_count(40)
+    until(page, "scrollY === 600")
+
+
+def test_the_inbox_keeps_its_row_and_its_scroll(open_page, agent):
+    for number in range(30):
+        asks(session_of(agent, title=f"Order {number}"), client_id=f"c{number}", arguments={"order": number})
+    page = open_page("/approvals/")
+    for _ in range(25):
+        page.keyboard.press("j")
+    chosen = page.locator("#inbox-rows a[aria-current]").get_attribute("href")
+    top = page.evaluate("document.getElementById('inbox-scroll').scrollTop")
+    assert top > 100
+    page.reload()
+    assert page.locator("#inbox-rows a[aria-current]").get_attribute("href") == chosen
+    until(page, f"Math.abs(document.getElementById('inbox-scroll').scrollTop - {top}) < 30")
+
+
+def width(page, name: str) -> float:
+    return page.evaluate(f"""() => {{
+        const at = [...document.querySelectorAll('colgroup col')].findIndex((one) => one.dataset.column === {name!r});
+        return document.querySelectorAll('thead th')[at].getBoundingClientRect().width; }}""")
+
+
+def test_a_column_is_dragged_and_moved_by_keys_and_stays_so(open_page, agent, reviewer_member):
+    session_of(agent, title="One")
+    page = open_page("/sessions/")
+    before = {name: width(page, name) for name in ("title", "agent", "started", "cost")}
+    page.get_by_role("separator", name="Width of Run").press("ArrowLeft")
+    page.get_by_role("separator", name="Width of Session").press("Shift+ArrowLeft")
+    assert abs(width(page, "title") - before["title"] + 64) < 4
+    before = {name: width(page, name) for name in before}
+    edge = page.get_by_role("separator", name="Width of Agent")
+    box = edge.bounding_box()
+    with page.expect_response("**/sessions/columns/widths/"):
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] / 2 + 30, box["y"] + 10, steps=4)
+        page.mouse.up()
+    assert abs(width(page, "agent") - before["agent"] - 30) < 4
+    assert abs(width(page, "started") - before["started"] + 30) < 4
+    assert all(abs(width(page, name) - before[name]) < 3 for name in ("title", "cost"))
+    with page.expect_response("**/sessions/columns/widths/"):
+        page.get_by_role("separator", name="Width of Agent").press("ArrowLeft")
+    now = width(page, "agent")
+    assert abs(now - before["agent"] - 14) < 4
+    page.reload()
+    assert abs(width(page, "agent") - now) < 3
+    kept = ListColumns.objects.get(member=reviewer_member).widths
+    assert abs(kept["agent"] - now) <= 1 and "title" not in kept
+    with page.expect_response("**/sessions/columns/widths/"):
+        page.get_by_role("separator", name="Width of Agent").press("Home")
+    assert page.locator("table.is-sized").count() == 0
