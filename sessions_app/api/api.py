@@ -61,6 +61,7 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     sent_events.Repeated: lambda error: Problem(409, str(error)),
     session_service.Closed: lambda error: Problem(409, str(error)),
     messages.NotActive: lambda error: Problem(409, str(error)),
+    messages.RunsElsewhere: lambda error: Problem(409, str(error)),
     messages.TooLong: lambda error: invalid("/text", str(error)),
     budgets.Spent: lambda error: Problem(402, str(error)),
     review_problems.Refused: lambda error: invalid(f"/{error.field}", str(error)),

@@ -214,11 +214,22 @@ def test_interrupt_and_send_is_read_before_what_waits(scripted_session):
     assert said == ["You said: First of all", "You said: older", "You said: oldest but one"]
 
 
-def test_interrupting_an_agent_at_rest_does_nothing(scripted_session):
+def test_interrupting_an_agent_at_rest_says_once_that_it_came_too_late(scripted_session):
     say(scripted_session, "Hello")
     before = told(work(scripted_session))
+    for _ in range(2):
+        messages.interrupt(scripted_session.pk, by=BY)
+    late = ("status", "the interrupt came too late: no turn is in flight")
+    assert told(work(scripted_session)) == [*before, late]
+
+
+def test_a_turn_that_ended_before_its_interrupt_was_seen_says_so(scripted_session):
+    say(scripted_session, "Hello")
+    flight = in_flight.claim(scripted_session.pk)
     messages.interrupt(scripted_session.pk, by=BY)
-    assert told(work(scripted_session)) == before
+    assert in_flight.finish(flight, 0, [])
+    texts = [text for kind, text in told(scripted_session) if kind == "status"]
+    assert texts == ["interrupt requested", "the interrupt came too late: it had ended by itself"]
 
 
 def test_a_failure_is_in_the_log_and_the_turn_can_be_retried(scripted_session, monkeypatch):
@@ -312,9 +323,17 @@ def test_a_message_of_10_mb_is_refused_in_a_sentence(scripted_session):
         say(scripted_session, "x" * 10_000_000)
 
 
-def test_an_external_agent_reads_the_log_and_no_turn_begins(make_session):
+def test_a_message_to_an_agent_elsewhere_is_refused_in_a_sentence(make_session):
     session = make_session("Elsewhere", runtime="external")
-    assert say(session, "Hello").seq == 1
+    with pytest.raises(messages.RunsElsewhere, match="Elsewhere runs elsewhere, and nobody there"):
+        say(session, "Hello")
+    assert not Event.objects.filter(session=session).exists()
+
+
+def test_the_message_that_opens_the_session_of_an_agent_elsewhere_stands_in_its_log(make_session):
+    agent = make_session("Elsewhere", runtime="external").agent
+    session = messages.start_session(agent, "Hello", by=BY, origin=Session.Origin.API)
+    assert [event.text for event in Event.objects.filter(session=session)] == ["Hello"]
     assert not TurnInFlight.objects.exists()
     assert Session.objects.get(pk=session.pk).status == "idle"
 

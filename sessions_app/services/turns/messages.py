@@ -31,6 +31,10 @@ class TooLong(ValueError):
     """The message is longer than an agent can be given."""
 
 
+class RunsElsewhere(ValueError):
+    """Nobody here runs the agent: a message would stand in the log, and nothing would answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Submitted:
     """``seq`` of the message in the log; None while it waits behind a turn."""
@@ -52,21 +56,28 @@ def start_session(agent: Agent, message: str, *, by: audit.Actor, origin: str, *
     """
     session = sessions.create(agent, by=by, origin=origin, **fields)
     if message:
-        submit(session.pk, message, by=by)
+        submit(session.pk, message, by=by, opening=True)
     return session
 
 
 @transaction.atomic
 def submit(
-    session_id: UUID, text: str, *, by: audit.Actor, data: dict[str, Any] | None = None, interrupting: bool = False
-) -> Submitted:
+    session_id: UUID, text: str, *, by: audit.Actor, data: dict[str, Any] | None = None, interrupting: bool = False,
+    opening: bool = False,
+) -> Submitted:  # fmt: skip
     """A message of a person or a trigger. It begins a turn, or waits behind the one in flight.
 
     ``interrupting`` stops the turn in flight first, and the message stands before those that wait already.
-    Raises ``sessions.Closed``, ``NotActive``, ``TooLong`` and ``budgets.Spent``.
+    To an agent elsewhere go only what opens its session and what triggers bring: those stand in the log, where it
+    looks for work. Raises ``sessions.Closed``, ``NotActive``, ``RunsElsewhere``, ``TooLong`` and ``budgets.Spent``.
     """
     session = sessions.lock_open(session_id)
     sessions.refuse_from_outside(session)
+    if not (opening or by.kind == "trigger" or data or runs_here(session.agent)):
+        raise RunsElsewhere(
+            f"{session.agent.name} runs elsewhere, and nobody there is told of a message here; say it where the agent "
+            "runs, or continue this session with an agent that runs here"
+        )
     if len(text) > MAX_MESSAGE:
         raise TooLong(
             f"a message has at most {MAX_MESSAGE:,} characters, this one has {len(text):,}; send less at once"
@@ -104,12 +115,16 @@ def submit(
 def interrupt(session_id: UUID, *, by: audit.Actor) -> None:
     """Cancel the turn in flight: what it asks is withdrawn, and its agent reads in the log that it has to stop.
 
-    Nothing is done where an agent of ours is in no turn and asks nothing. Raises ``sessions.Archived``.
+    Where an agent of ours is in no turn and asks nothing, the log says so and nothing else is done. Raises
+    ``sessions.Archived``.
     """
     session = sessions.lock_open(session_id)
     busy = session.status != Session.Status.IDLE or session.pending_approvals
     if busy or not runs_here(session.agent):
         _stop_turn(session, by)
+        return
+    told = in_flight.too_late_event(session.last_turn, "no turn is in flight")
+    events.append(session.pk, [told], origin=links.DESK)
 
 
 @transaction.atomic

@@ -22,7 +22,7 @@ from ..pages import page_or_fragment, wants_fragment
 from . import composer
 from .addresses import event_url, fragment, session_at
 
-REFUSED = (sessions.Closed, messages.NotActive, messages.TooLong, budgets.Spent)
+REFUSED = (sessions.Closed, messages.NotActive, messages.RunsElsewhere, messages.TooLong, budgets.Spent)
 ALONE = {"template": "sessions/composer/_composer.html", "title": "Message to the agent"}
 """What who comes without htmx gets when something is refused."""
 TITLE = 80

@@ -13,7 +13,7 @@ from sessions_app.services.turns import messages
 
 ARCHIVED, IMPORTED, EXTERNAL, STOPPED = "archived", "imported", "external", "stopped"
 WAITS, RUNNING, IDLE = "waits", "running", "idle"
-TAKE_MESSAGES = (EXTERNAL, WAITS, RUNNING, IDLE)
+TAKE_MESSAGES = (WAITS, RUNNING, IDLE)
 MARKS = {
     ARCHIVED: Mark("archived", "quiet", "archived"),
     IMPORTED: Mark("imported", "quiet", "file"),
@@ -29,6 +29,7 @@ INTERRUPTED = Mark("the last turn was interrupted", "quiet", "close")
 CONTINUE = {
     ARCHIVED: "Continue in a new session…",
     IMPORTED: "Continue in a new session…",
+    EXTERNAL: "Continue with an agent that runs here…",
     STOPPED: "continue with another agent…",
 }
 """The words of the link to a new session, where this one takes no message."""
@@ -115,7 +116,7 @@ class Composer:
         return {
             ARCHIVED: "It can be read and exported, and no message reaches its agent.",
             IMPORTED: "Read-only.",
-            EXTERNAL: f"A message goes into the log; {self._agent_name} reads it there when it looks.",
+            EXTERNAL: f"{self._agent_name} runs elsewhere: say it there.",
             STOPPED: "It begins no turns.",
         }.get(self.mode, "")
 

@@ -188,11 +188,11 @@ def test_a_session_that_takes_no_messages_says_why_and_what_now(
     assert 'name="text"' not in reviewer.get(path_of(scripted_session)).content.decode()
 
 
-def test_an_agent_elsewhere_reads_the_log(reviewer, agent):
+def test_to_an_agent_elsewhere_nobody_speaks_here(reviewer, agent):
     session = session_with(agent, [said("m", "hello")])
-    assert "external A message goes into the log" in foot(reviewer, session)
-    reviewer.post(f"{path_of(session)}/message", {"text": "Hi"})
-    assert Event.objects.filter(session=session).last().text == "Hi"
+    assert "runs elsewhere: say it there. Continue with an agent that runs here" in foot(reviewer, session)
+    refused = reviewer.post(f"{path_of(session)}/message", {"text": "Hi"})
+    assert (refused.status_code, Event.objects.filter(session=session).last().text) == (409, "hello")
 
 
 def test_viewers_see_how_it_stands_and_change_nothing(viewer, charlie, scripted_session):

@@ -75,7 +75,8 @@ def _is_bare(lines: list[dict[str, Any]]) -> bool:
 def _is_item(line: dict[str, Any]) -> bool:
     """An item of the Responses API by itself."""
     if line.get("type") != "message":
-        return line.get("type") in ITEMS and not line.keys().isdisjoint({"call_id", "summary"})
+        kind = line.get("type")
+        return isinstance(kind, str) and kind in ITEMS and not line.keys().isdisjoint({"call_id", "summary"})
     return any(dict_of(part).get("type") in ("input_text", "output_text") for part in list_of(line.get("content")))
 
 
