@@ -89,8 +89,10 @@ def branches(desk: SeedDesk) -> Checks:
     children = [one for one in sessions if one["parent_session_id"]]
     yield "linked", len(children) == 1 and children[0]["parent_session_id"] in taken["sessions"]
     if children:
-        page = desk.html(f"/dashboard/sub-agents/{sessions[0]['agent']['id']}/chat/{children[0]['parent_session_id']}")
-        yield "link on the page", children[0]["id"] in page
+        parent_id = children[0]["parent_session_id"]
+        path = f"/dashboard/sub-agents/{sessions[0]['agent']['id']}/chat"
+        yield "from the parent's facts", children[0]["id"] in desk.html(f"{path}/{parent_id}/facts")
+        yield "from the child's page", parent_id in desk.html(f"{path}/{children[0]['id']}")
 
 
 @row("0.59", "a missed call beside a complete trace is no crash")
