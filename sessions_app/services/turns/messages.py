@@ -73,15 +73,11 @@ def submit(
     """
     session = sessions.lock_open(session_id)
     sessions.refuse_from_outside(session)
-    if not (opening or by.kind == "trigger" or data or runs_here(session.agent)):
-        raise RunsElsewhere(
-            f"{session.agent.name} runs elsewhere, and nobody there is told of a message here; say it where the agent "
-            "runs, or continue this session with an agent that runs here"
-        )
     if len(text) > MAX_MESSAGE:
         raise TooLong(
             f"a message has at most {MAX_MESSAGE:,} characters, this one has {len(text):,}; send less at once"
         )
+    is_brought = opening or by.kind == "trigger" or bool(data)
     data = data or {}
     if interrupting and session.status == Session.Status.RUNNING:
         _stop_turn(session, by)
@@ -93,6 +89,11 @@ def submit(
         data=data,
     )  # fmt: skip
     doors.refuse_where_stopped(session.agent)
+    if not is_brought and not runs_here(session.agent):
+        raise RunsElsewhere(
+            f"{session.agent.name} runs elsewhere, and nobody there is told of a message here; say it where the agent "
+            "runs, or continue this session with an agent that runs here"
+        )
     if not runs_here(session.agent):
         appended = events.append(
             session.pk, [in_flight.message_event(message)], origin=in_flight.message_origin(message)

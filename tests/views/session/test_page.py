@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sessions_app.models import Session
+from sessions_app.models import Agent, Session
 from sessions_app.queries.log import event_detail, outline
 from sessions_app.services import agents, sessions
 from sessions_app.services.approvals import requests
@@ -204,7 +204,7 @@ def test_nothing_new_leaves_the_end_of_the_timeline_as_it_is(viewer, refund_sess
         viewer.get(f"{path_of(refund_session)}/rows?tail=1&after={refund_session.last_seq}", **FETCHED).status_code
         == 204
     )
-    messages.submit(refund_session.pk, "One more thing", by=BOT)
+    messages.submit(refund_session.pk, "One more thing", by=BOT, opening=True)
     tail = viewer.get(f"{path_of(refund_session)}/rows?tail=1&after={refund_session.last_seq}", **FETCHED)
     assert Page(tail.content).seqs == [11] and b'after=11"' in tail.content
 
@@ -333,6 +333,7 @@ def test_reviewers_archive_and_viewers_do_not(reviewer, viewer, refund_session):
 
 
 def test_a_message_is_added_to_the_end_and_refused_once_archived(reviewer, viewer, refund_session):
+    Agent.objects.filter(pk=refund_session.agent_id).update(runtime="scripted")
     assert viewer.post(f"{path_of(refund_session)}/message", {"text": "Hello"}).status_code == 403
     assert reviewer.post(f"{path_of(refund_session)}/message", {"text": "Hello"}).status_code == 302
     assert refund_session.events.order_by("-seq").values_list("text", "actor_name").first() == ("Hello", "Rosa")
