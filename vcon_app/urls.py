@@ -26,6 +26,7 @@ import_urls = [
     path("imports/batches/<uuid:batch_id>/", imports.batch, name="import-batch"),
     path("imports/<uuid:import_id>/", imports.detail, name="import-detail"),
     path("imports/<uuid:import_id>/document", imports.document, name="import-document"),
+    path("imports/<uuid:import_id>/raw", imports.raw, name="import-raw"),
 ]
 
 trust_urls = [

@@ -65,7 +65,7 @@ class Desk:
         assert self.process.stdout
         line = next((line for line in self.process.stdout if line.startswith("ready ")), None)
         assert line, f"no ready line: {(self.data_dir / 'up.log').read_text()[-2000:]}"
-        self.port = int(line.split()[1].split(":")[2].strip("/"))
+        self.port, self.sign_in_link = int(line.split()[1].split(":")[2].strip("/")), line.split()[-1]
         self.key = self.key or self.manage("apikey", "create", "--name", "drills", "--role", "admin").split()[-1]
 
     def stop(self) -> None:

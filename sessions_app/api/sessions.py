@@ -9,11 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from sessions_app import models
+from sessions_app.queries import triggers
 from sessions_app.queries.money import paid_calls
 from sessions_app.queries.sessions import provenance, turn_state
 from sessions_app.queries.sessions import session_list as queries
 from sessions_app.queries.sessions.conditions import BadFilter
 from sessions_app.services import agents, continuations, sessions
+from sessions_app.services.reviews import tagging
 from sessions_app.services.turns import messages
 
 from .agents import agent_read
@@ -23,7 +25,17 @@ from .paging import Cursor, Limit, Page, keyset
 from .parsing import reply
 from .problems import Problem, invalid, not_found
 from .schemas.common import NOTHING, NoBody
-from .schemas.sessions import Accepted, Continuation, NewMessage, NewSession, OpenedSession, Session, SessionQuery, Turn
+from .schemas.sessions import (
+    Accepted,
+    Continuation,
+    NewMessage,
+    NewSession,
+    OpenedSession,
+    Session,
+    SessionChanges,
+    SessionQuery,
+    Turn,
+)
 
 router = Router(tags=["sessions"])
 seed_router = Router(tags=["sessions of an agent"])
@@ -59,6 +71,15 @@ def read_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     return reply(session_schema(session_read(request, session_id)))
 
 
+@router.patch("/sessions/{uuid:session_id}", auth=own_writer, response=Session)
+def change_session(request: HttpRequest, session_id: UUID, changes: SessionChanges) -> HttpResponse:
+    """Other tags of a session, in the order that is sent; what is left out stays."""
+    session = session_read(request, session_id)
+    if changes.tags is not None:
+        tagging.set_tags(session.pk, changes.tags, by=request.auth.actor)
+    return reply(session_schema(session_read(request, session_id)))
+
+
 @router.get("/sessions/{uuid:session_id}/turns", auth=own_reader, response=Page[Turn])
 def list_turns(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
     """The turns of a session in order; turn 0 is what came before the first message."""
@@ -66,7 +87,7 @@ def list_turns(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cur
     found = models.Turn.objects.filter(session=session)
     rows, next_cursor = keyset(found, "index", limit, cursor, int, ascending=True)
     paid_calls.note_costs_in(session, rows, ())
-    return reply(Page(items=[Turn.from_row(row) for row in rows], next_cursor=next_cursor))
+    return reply(Page(items=[Turn.from_row(row, session) for row in rows], next_cursor=next_cursor))
 
 
 @router.post("/sessions/{uuid:session_id}/continue", auth=own_writer, response={201: Session})
@@ -156,7 +177,8 @@ def session_schemas(found: Iterable[models.Session]) -> list[Session]:
     ids = [row.id for row in rows]
     paid_calls.note_costs_of(rows)
     known, others = provenance.provenance_of(ids), turn_state.queue_and_continuations_of(ids)
-    return [Session.from_row(row, known.get(row.id), others[row.id]) for row in rows]
+    begun_by = triggers.that_started_each(rows)
+    return [Session.from_row(row, known.get(row.id), others[row.id], begun_by.get(row.id)) for row in rows]
 
 
 def _origin(request: HttpRequest) -> models.Session.Origin:

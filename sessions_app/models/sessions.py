@@ -15,6 +15,9 @@ from .agents import Agent
 from .fields import Money, Tokens
 from .workspaces import ApiKey, Member, Workspace
 
+MOST_NAMED = 50
+"""Models that a file names beside its responses."""
+
 
 class Session(Tokens, Money):
     class Status(models.TextChoices):
@@ -134,6 +137,13 @@ class Session(Tokens, Money):
                 name="session_of_slack_thread",
             )
         ]
+
+    @property
+    def all_models(self) -> list[str]:
+        """Models of its responses, then those that its file names without any: of a sub-agent that states no tokens."""
+        named = self.metadata.get("models") if self.origin == self.Origin.IMPORT else None
+        told = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+        return list(dict.fromkeys([*self.model_names, *told[:MOST_NAMED]]))
 
     def __str__(self) -> str:
         return self.title or f"Session {str(self.id)[-6:]}"

@@ -9,11 +9,12 @@ from uuid import UUID
 from django.db.models import BooleanField, Count, ExpressionWrapper, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from sessions_app.models import Schedule, TriggerRun, WebhookDelivery, WebhookEndpoint
+from sessions_app.models import Schedule, Session, TriggerRun, WebhookDelivery, WebhookEndpoint
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
+STARTED_BY_A_TRIGGER = (Session.Origin.SCHEDULE, Session.Origin.WEBHOOK, Session.Origin.SLACK)
 HEAVY = ("session__source_record", "session__metadata")
 HEAVY_DELIVERY = ("delivery__payload", "delivery__headers", "delivery__endpoint__secret")
 
@@ -117,3 +118,12 @@ def that_started(session_id: UUID) -> TriggerRun | None:
     """The trigger run that began a session."""
     found = TriggerRun.objects.filter(session=session_id).select_related("schedule", "delivery__endpoint")
     return found.defer(*HEAVY_DELIVERY).order_by("id").first()
+
+
+def that_started_each(sessions: Iterable[Session]) -> dict[UUID, TriggerRun]:
+    """The trigger run that began each of these sessions: one query, and none where no trigger began any."""
+    begun = [session.pk for session in sessions if session.origin in STARTED_BY_A_TRIGGER]
+    if not begun:
+        return {}
+    found = TriggerRun.objects.filter(session_id__in=begun).only("session_id", "schedule_id", "delivery_id")
+    return {run.session_id: run for run in found.order_by("-id") if run.session_id}

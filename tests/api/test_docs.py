@@ -26,7 +26,7 @@ LITERALLY = {
     "/api/v1/agents/{agent_id}": {"get", "patch"},
     "/api/v1/agents/{agent_id}/versions": {"get"},
     "/api/v1/sessions": {"get", "post"},
-    "/api/v1/sessions/{session_id}": {"get", "delete"},
+    "/api/v1/sessions/{session_id}": {"get", "patch", "delete"},
     "/api/v1/sessions/{session_id}/turns": {"get"},
     "/api/v1/sessions/{session_id}/cost": {"get"},
     "/api/v1/sessions/{session_id}/file-parts": {"get"},

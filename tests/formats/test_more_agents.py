@@ -11,7 +11,7 @@ from bench.formats.corpus import NAMES
 from tests.places import SAMPLES
 from vcon_app import registry
 from vcon_app.drafts import FormatError
-from vcon_app.formats import acp
+from vcon_app.formats import acp, claude_code, codex
 from vcon_app.formats.agents import amp, cline, cline_classic, droid, grok, kimi, openhands, openhands_v0, pi, vibe
 from vcon_app.formats.common.head import Head
 
@@ -169,12 +169,27 @@ def test_openhands_v0_each_instance_is_a_session_with_its_own_running_total() ->
         (cline, {"session_id": "s", "started_at": "", "provider": "", "workspace_root": ""}, "holds no message"),
         (grok, {"info": {"id": "s"}, "session_summary": "x", "num_messages": 2}, "chat_history.jsonl beside it"),
         (acp, {"sessionUpdate": "plan", "entries": []}, "one message of the Agent Client Protocol"),
+        (kimi, {"custom_title": "", "title_generated": False, "wire_mtime": None}, "wire.jsonl or context.jsonl"),
+        (codex, {"session_id": "s", "ts": 1, "text": "hi"}, "history of what was typed"),
     ],
 )
 def test_a_file_that_holds_no_session_is_refused_in_words(reader: Any, value: Any, why: str) -> None:
     assert reader.detect(Head(json.dumps(value).encode()))
     with pytest.raises(FormatError, match=why):
         read(reader, value)
+
+
+def test_a_call_that_the_next_response_repeats_is_one_call() -> None:
+    """iFlow CLI begins a response with the call that ended the one before it."""
+    call = {"type": "tool_use", "id": "call_1", "name": "read_file", "input": {}}
+    other = call | {"id": "call_2"}
+    lines = [
+        {"type": "assistant", "uuid": f"u{number}", "sessionId": "s", "timestamp": "2026-01-01T00:00:00Z",
+         "message": {"role": "assistant", "id": f"response-{number}", "content": content}}
+        for number, content in enumerate([[call], [call, other], [other]])
+    ]  # fmt: skip
+    found = read(claude_code, b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    assert [event.tool.call_id for event in events(found) if event.kind == "tool_call"] == ["call_1", "call_2"]
 
 
 def test_sessions_of_files_that_name_none_are_named_by_where_they_lie() -> None:

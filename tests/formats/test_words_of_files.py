@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from bench.seeds import rows, words
+from bench.seeds import file_rows, words
 from tests.formats.vcon.clean import CLEAN
 
 from .vcon_tools import needs_corpus
@@ -36,8 +36,11 @@ def test_a_string_that_no_reader_keeps_is_found_out(monkeypatch):
 
 
 def test_every_row_of_the_seeds_that_a_file_tells_works():
-    assert {name for name, row in rows.ROWS.items() if rows.state_of(*row) != "works"} == set()
+    assert {name for name, row in file_rows.ROWS.items() if file_rows.state_of(*row) != "works"} == set()
 
 
 def test_a_row_that_does_not_work_is_told_apart():
-    assert (rows.state_of(lambda: ["a"], ["a", "b"]), rows.state_of(lambda: None, "x")) == ("partly", "missing")
+    assert (file_rows.state_of(lambda: ["a"], ["a", "b"]), file_rows.state_of(lambda: None, "x")) == (
+        "partly",
+        "missing",
+    )

@@ -63,6 +63,7 @@ NOT_WALKED = {
     "event-whole": "a whole text, as long as it is", "/api/v1/sessions/{session_id}/export": "the whole session",
     "/api/v1/sessions/{session_id}/export/report": "of the whole session", "export-report": "of the whole session",
     "event-media-piece": "a picture or a sound of one event",
+    "import-raw": "the beginning of a file",
     "import-document": "the file itself", "event-source": "a piece of the file itself",
     "sign-in-link": "for one link", "invitation": "for one link", "shared": "the file of one link",
     "mcp": "asks what is walked",

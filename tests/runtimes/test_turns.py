@@ -214,11 +214,22 @@ def test_interrupt_and_send_is_read_before_what_waits(scripted_session):
     assert said == ["You said: First of all", "You said: older", "You said: oldest but one"]
 
 
-def test_interrupting_an_agent_at_rest_does_nothing(scripted_session):
+def test_interrupting_an_agent_at_rest_says_once_that_it_came_too_late(scripted_session):
     say(scripted_session, "Hello")
     before = told(work(scripted_session))
+    for _ in range(2):
+        messages.interrupt(scripted_session.pk, by=BY)
+    late = ("status", "the interrupt came too late: no turn is in flight")
+    assert told(work(scripted_session)) == [*before, late]
+
+
+def test_a_turn_that_ended_before_its_interrupt_was_seen_says_so(scripted_session):
+    say(scripted_session, "Hello")
+    flight = in_flight.claim(scripted_session.pk)
     messages.interrupt(scripted_session.pk, by=BY)
-    assert told(work(scripted_session)) == before
+    assert in_flight.finish(flight, 0, [])
+    texts = [text for kind, text in told(scripted_session) if kind == "status"]
+    assert texts == ["interrupt requested", "the interrupt came too late: it had ended by itself"]
 
 
 def test_a_failure_is_in_the_log_and_the_turn_can_be_retried(scripted_session, monkeypatch):

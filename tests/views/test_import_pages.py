@@ -252,3 +252,24 @@ def test_a_batch_of_another_workspace_does_not_exist(reviewer, charlie):
     upload(reviewer, ("one.json", TRANSCRIPT), batch=BATCH)
     assert charlie.get(f"/imports/batches/{BATCH}/").status_code == 404
     assert "No import passes this filter." in words(charlie.get(f"/imports/?batch={BATCH}"))
+
+
+CRITICAL = b'{"vcon": "0.4.0", "critical": ["zq"], "parties": [], "dialog": [{"body": "<b>not read</b>"}]}'
+
+
+def test_a_file_that_must_not_be_read_is_shown_raw(reviewer, charlie):
+    upload(reviewer, ("sealed.vcon", CRITICAL))
+    read_all()
+    imported = Import.objects.get()
+    raw = f"/imports/{imported.id}/raw"
+    assert raw in reviewer.get(f"/imports/{imported.id}/").content.decode()
+    page = reviewer.get(raw).content.decode()
+    assert "&lt;b&gt;not read&lt;/b&gt;" in page and "<b>not read" not in page
+    assert charlie.get(raw).status_code == 404
+
+
+def test_bytes_that_are_no_text_are_only_handed_out(reviewer):
+    upload(reviewer, ("odd.bin", b"\x00\x01binary"))
+    read_all()
+    page = words(reviewer.get(f"/imports/{Import.objects.get().id}/raw"))
+    assert "It is a binary file." in page and "\x01" not in page

@@ -72,6 +72,9 @@ class Spec:
     """Whether the file carries a signature of ours in any case, so that ``signed`` is no choice."""
     wraps: str = ""
     """Name of the format that its content is in: both carry the same uuid for the same content."""
+    same_record: Callable[[SessionDraft], str] | None = None
+    """The id that a session's own file of this format has, where what is written of it alone is that record again and
+    nothing of it is lost; empty where it is another one, made from it."""
     new_uuid: Callable[[datetime, str, bytes], str] | None = None
     """Makes the id of a file out of the time, our host name and 2 random bytes; without it that is a UUID v7."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from ..drafts import Json
+from ..drafts import Json, Losses
 from .common.jsonio import Unreadable, dumps, loads
 from .common.values import dict_of, list_of, text_of
 
@@ -15,6 +15,9 @@ MOST_VALUES = 5_000
 VALUE_LIMIT = 4_000
 """Characters of one value that are shown."""
 TITLE_LIMIT = 120
+MOST_NAMED, MOST_MEMBERS = 100, 12
+"""Parts that are named as lost one by one, and members that are named of each."""
+REASON_LIMIT = 500
 NOTHING: tuple[Json, ...] = (None, {}, [])
 OF_THE_READER = ("kinds", "dialect", "dialogs", "renamed", "forms", "elided", "traces", "sealed")
 """Members of the record of a vCon that are notes of ours."""
@@ -50,6 +53,18 @@ def parts_of(format_name: str, record: Json) -> list[FilePart]:
         if values:
             parts.append(FilePart(title[:TITLE_LIMIT], place, values))
     return parts
+
+
+def lose_parts(record: Json, own: str, losses: Losses, why: str) -> None:
+    """Tell what of the files of other formats than ``own`` is not written: each part, with the members that it has."""
+    for name in sorted(dict_of(record).keys() - {own}):
+        parts = parts_of(name, record)
+        for part in parts[:MOST_NAMED]:
+            members = dict.fromkeys(value.place[len(part.place) :].lstrip("/") for value in part.values[:MOST_MEMBERS])
+            more = ", …" if len(part.values) > MOST_MEMBERS else ""
+            losses.lose(f"{part.title} of the {name} file", f"{why}: {', '.join(members)}{more}"[:REASON_LIMIT])
+        if (left := len(parts) - MOST_NAMED if parts else 1) > 0:
+            losses.lose(f"{'other ' if parts else ''}parts of the {name} file around its events", why, left)
 
 
 def with_words(parts: Iterable[FilePart], words: str) -> list[FilePart]:

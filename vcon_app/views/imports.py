@@ -33,6 +33,8 @@ ROWS = 30
 BATCH_SESSIONS = 200
 LINKED = 3
 """Sessions of an import that its row in the list names."""
+RAW_BYTES = 200_000
+"""Of a file, shown as it is."""
 NO_FILE = "No file came with this. Choose one or more files, or drop them on the page."
 
 
@@ -184,6 +186,21 @@ def document(request: access.DeskRequest, import_id: UUID) -> StreamingHttpRespo
     """The bytes that came in."""
     imported = access.one(Import.objects.select_related("document"), request, import_id)
     return attachment(documents.open_document(imported.document), imported.filename, imported.document.size)
+
+
+@require_safe
+@access.viewer
+def raw(request: access.DeskRequest, import_id: UUID) -> HttpResponse:
+    """The beginning of the bytes as text, read as no session: of a file that must not be, or cannot be."""
+    imported = access.one(Import.objects.select_related("document"), request, import_id)
+    with documents.open_document(imported.document) as file:
+        beginning = file.read(RAW_BYTES)
+    context = {
+        "imported": imported,
+        "text": None if b"\0" in beginning else beginning.decode("utf-8", "replace"),
+        "more": imported.document.size - len(beginning),
+    }
+    return render(request, "imports/raw.html", context)
 
 
 def _id(value: str) -> UUID | None:

@@ -57,6 +57,12 @@ class NewSession(Body):
         return self.model_dump(exclude_none=True, exclude={"message"})
 
 
+class SessionChanges(Body):
+    """Only what is to change."""
+
+    tags: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=500)] | None = None
+
+
 class OpenedSession(Body):
     """A session in the words of who reports it: its agent's name, and the id that it has there."""
 
@@ -90,6 +96,21 @@ class ImportedFrom(BaseModel):
     format: str
 
 
+class SlackThread(BaseModel):
+    """The thread that a session answers in."""
+
+    conversation_key: str = Field(description="TEAM:CHANNEL:THREAD; one session of an agent for each")
+    team_id: str
+    channel_id: str
+    thread_ts: str
+
+    @classmethod
+    def of(cls, key: str) -> SlackThread | None:
+        """From the key of a session; None where it is in no thread."""
+        team, channel, thread = [*key.split(":", 2), "", ""][:3]
+        return cls(conversation_key=key, team_id=team, channel_id=channel, thread_ts=thread) if key else None
+
+
 class Session(BaseModel):
     """One run of an agent, with what it adds up to."""
 
@@ -121,6 +142,12 @@ class Session(BaseModel):
     external_id: str | None
     parent_session_id: UUID | None
     agent_version: int = Field(description="of the definition that it runs under")
+    runtime: str = Field(description="of its agent: managed, local, scripted or external")
+    runtime_id: str | None = Field(description="what the runtime calls this session: the id at Managed Agents")
+    slack: SlackThread | None
+    trigger_run_id: UUID | None = Field(description="the fire that began it, of a schedule, a webhook or Slack")
+    schedule_id: UUID | None = Field(description="the schedule that fired")
+    delivery_id: UUID | None = Field(description="the webhook delivery that it was given")
     continues: UUID | None = Field(description="the session whose transcript is the context of this one")
     continues_seq: int | None = Field(description="up to this event of it")
     continued_by: list[UUID] = Field(description="sessions that go on from this one")
@@ -130,7 +157,10 @@ class Session(BaseModel):
     signature: Signature
 
     @classmethod
-    def from_row(cls, session: models.Session, provenance: Provenance | None, others: QueueAndContinuations) -> Session:
+    def from_row(
+        cls, session: models.Session, provenance: Provenance | None, others: QueueAndContinuations,
+        begun_by: models.TriggerRun | None,
+    ) -> Session:  # fmt: skip
         same = ("id", "title", "status", "origin", "phase", "started_at", "ended_at", "created_at", "turn_count",
                 "event_count", "last_seq", "tool_call_count", "error_count", "tools_invoked", "summary", "tags",
                 "metadata", "pending_approvals", "copied_tokens", "under_reported", "agent_version",
@@ -138,13 +168,19 @@ class Session(BaseModel):
         return cls(
             **{name: getattr(session, name) for name in same},
             agent=AgentName(id=session.agent_id, name=session.agent.name),
-            models=session.model_names,
+            models=session.all_models,
             usage=Usage.from_row(session),
             cost=Cost.with_tools(session),
             tool_cost=dollars(session.tool_cost),
             user_id=session.user_id or None,
             external_id=session.external_id or None,
             parent_session_id=session.parent_id,
+            runtime=session.agent.runtime,
+            runtime_id=session.runtime_id or None,
+            slack=SlackThread.of(session.slack_conversation_key),
+            trigger_run_id=begun_by and begun_by.id,
+            schedule_id=begun_by and begun_by.schedule_id,
+            delivery_id=begun_by and begun_by.delivery_id,
             continues=session.continues_id,
             continued_by=others.continued_by,
             queued_messages=others.queued,
@@ -172,9 +208,11 @@ class Turn(BaseModel):
     models: list[str]
     tool_calls: int
     errors: int
+    runtime_ms: int | None = Field(description="that its runtime was at work; null where it ran elsewhere")
+    runtime_id: str | None = Field(description="what the runtime calls its session")
 
     @classmethod
-    def from_row(cls, turn: models.Turn) -> Turn:
+    def from_row(cls, turn: models.Turn, session: models.Session) -> Turn:
         same = (
             "index",
             "started_at",
@@ -185,6 +223,7 @@ class Turn(BaseModel):
             "event_count",
             "tool_calls",
             "errors",
+            "runtime_ms",
         )
         known = turn.started_at and turn.ended_at
         return cls(
@@ -194,6 +233,7 @@ class Turn(BaseModel):
             cost=Cost.with_tools(turn),
             tool_cost=dollars(turn.tool_cost),
             models=turn.model_names,
+            runtime_id=session.runtime_id or None,
         )
 
 

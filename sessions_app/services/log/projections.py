@@ -342,9 +342,12 @@ def rebuild(session_id: UUID) -> None:
 
 
 def stated_tools(metadata: dict[str, Any]) -> list[str]:
-    """Names of tools that a file states beside its events (``tools_invoked`` of a product graph); they are no calls."""
+    """Names of tools that a file states beside its events (``tools_invoked`` of a product graph); they are no calls.
+
+    In the order of the file, which is that of their first use.
+    """
     tools = metadata.get("tools_invoked")
-    return sorted({name for name in tools if isinstance(name, str)}) if isinstance(tools, list) else []
+    return list(dict.fromkeys(name for name in tools if isinstance(name, str))) if isinstance(tools, list) else []
 
 
 def _rates(batch: _Batch, models: set[str] | None) -> dict[str, Any]:

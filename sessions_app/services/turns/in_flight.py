@@ -143,6 +143,9 @@ def finish(flight: TurnInFlight, busy_ms: int, last: list[EventDraft] | None = N
     row = still_owned(flight).first()
     if row is None:
         return False
+    last = last or []
+    if row.interrupted_at and not any(event.data.get("status") == "interrupted" for event in last):
+        last = [*last, too_late_event(row.turn, "it had ended by itself")]
     if last:
         events.append(session.pk, last, origin=links.RUNTIME)
     row.delete()
@@ -230,6 +233,13 @@ def status_event(
         "status", key or f"{status}:{uuid7()}", at=timezone.now(), actor_kind=actor_kind, actor_name=by, text=text,
         data={"status": status} | data,
     )  # fmt: skip
+
+
+def too_late_event(turn: int, why: str) -> EventDraft:
+    """That an interrupt stopped nothing: in the log once for each turn."""
+    return status_event(
+        "Countersign", "interrupted_too_late", f"the interrupt came too late: {why}", key=f"late:{turn}"
+    )
 
 
 def stopped_event(stop: Stop) -> EventDraft:

@@ -63,7 +63,8 @@ def submit(
     """A message of a person or a trigger. It begins a turn, or waits behind the one in flight.
 
     ``interrupting`` stops the turn in flight first, and the message stands before those that wait already.
-    Raises ``sessions.Closed``, ``NotActive``, ``TooLong`` and ``budgets.Spent``.
+    For an agent elsewhere it stands in the log, where that looks for work. Raises ``sessions.Closed``, ``NotActive``,
+    ``TooLong`` and ``budgets.Spent``.
     """
     session = sessions.lock_open(session_id)
     sessions.refuse_from_outside(session)
@@ -104,12 +105,16 @@ def submit(
 def interrupt(session_id: UUID, *, by: audit.Actor) -> None:
     """Cancel the turn in flight: what it asks is withdrawn, and its agent reads in the log that it has to stop.
 
-    Nothing is done where an agent of ours is in no turn and asks nothing. Raises ``sessions.Archived``.
+    Where an agent of ours is in no turn and asks nothing, the log says so and nothing else is done. Raises
+    ``sessions.Archived``.
     """
     session = sessions.lock_open(session_id)
     busy = session.status != Session.Status.IDLE or session.pending_approvals
     if busy or not runs_here(session.agent):
         _stop_turn(session, by)
+        return
+    told = in_flight.too_late_event(session.last_turn, "no turn is in flight")
+    events.append(session.pk, [told], origin=links.DESK)
 
 
 @transaction.atomic

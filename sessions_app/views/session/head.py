@@ -21,7 +21,6 @@ from .timeline import said
 
 MODELS, TOOLS = 3, 6
 """Names that stand in the head; the facts have all of them."""
-STARTED_BY_A_TRIGGER = (Session.Origin.SCHEDULE, Session.Origin.WEBHOOK, Session.Origin.SLACK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def head_of(request: DeskRequest, session: Session, first: EventOrigin | None = 
         no_tokens=_no_tokens(session),
         sent_by=_sender(session, first),
         source_of_cost=usage_words.source_of_cost(session.cost_basis, runs_here=here),
-        models=_first_names(session.model_names, MODELS, 40),
+        models=_first_names(session.all_models, MODELS, 40),
         tools=_first_names(session.tools_invoked, TOOLS, 30),
         relatives=relatives_of(session),
         trigger_run=trigger_run_of(session),
@@ -89,7 +88,7 @@ def _sender(session: Session, first: EventOrigin | None) -> EventOrigin | None:
 
 def trigger_run_of(session: Session) -> TriggerRun | None:
     """The trigger run that began a session; no query for a session that none began."""
-    return triggers.that_started(session.pk) if session.origin in STARTED_BY_A_TRIGGER else None
+    return triggers.that_started(session.pk) if session.origin in triggers.STARTED_BY_A_TRIGGER else None
 
 
 def _no_tokens(session: Session) -> usage_words.NoTokens | None:

@@ -18,6 +18,7 @@ from sessions_app.queries.log.timeline import Timeline, Window
 from sessions_app.queries.money import budgets, paid_calls
 from sessions_app.queries.sessions import provenance
 from sessions_app.queries.sessions.run_summaries import happened_in
+from sessions_app.queries.sessions.work_time import work_time
 from sessions_app.rendering import text, usage_words
 from sessions_app.services import sessions
 
@@ -243,7 +244,8 @@ def facts(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
         "tool_names": [] if counts_calls else session.tools_invoked[:TOOLS],
         "children": event_detail.children(session.pk),
         "recorder": usage_words.recorder(runs_here=here),
-        "models": ", ".join(text.first_line(name, 80) for name in session.model_names),
+        "models": ", ".join(text.first_line(name, 80) for name in session.all_models),
+        "ran_for": work_time(session.pk) if here else None,
         **(_budgets(request, session) if here else {}),
     }
     return fragment(request, "sessions/facts/_facts.html", context, "About this session")

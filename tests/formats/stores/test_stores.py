@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sqlite3
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from vcon_app import registry
 from vcon_app.drafts import FormatError
 from vcon_app.formats import opencode
 from vcon_app.formats.common.head import Head
+from vcon_app.formats.common.sqlite import wal
 from vcon_app.formats.stores import crush, cursor, goose, hermes
 
 from . import made
@@ -129,3 +132,23 @@ def test_spans_of_copilot_chat_count_each_response_though_all_of_a_turn_have_one
     counted = tokens(drafts)
     assert (counted["input"], counted["cache_read"], counted["output"]) == (60, 90, 13)
     assert "tool_call" in kinds(drafts)
+
+
+def test_a_store_that_came_without_its_log_says_so(tmp_path):
+    """Its only rows stand in the log: what was dropped is empty, and where the rest is stands in the refusal."""
+    path = tmp_path / "crush.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.executescript(
+            "CREATE TABLE sessions (id TEXT, title TEXT, parent_session_id TEXT, message_count INTEGER, cost REAL);"
+            "CREATE TABLE messages (id TEXT, session_id TEXT, role TEXT, parts TEXT, model TEXT, created_at INTEGER);"
+        )
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        data = path.read_bytes()
+        assert wal.needs_log(io.BytesIO(data))
+        with pytest.raises(FormatError, match="no session is in it; it came without its log"):
+            list(crush.read(io.BytesIO(data)))
+        connection.execute("INSERT INTO sessions VALUES ('s', 'T', NULL, 0, 0)")
+        connection.commit()
+        with path.open("rb") as database, (tmp_path / "crush.db-wal").open("rb") as log:
+            assert not wal.needs_log(wal.with_wal(database, log))

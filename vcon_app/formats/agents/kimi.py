@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, BinaryIO
 
-from ...drafts import Draft, EventDraft, Finding, ToolDraft, Usage
+from ...drafts import Draft, EventDraft, Finding, FormatError, ToolDraft, Usage
 from ..common.agents.chat import ChatReading
 from ..common.agents.pieces import Piece, pieces_of, readable
 from ..common.agents.places import session_of
@@ -30,6 +30,13 @@ SPEC = Spec(
     name=NAME, title="Kimi Code, Kimi CLI", grows="lines", children="beside", starts_sessions=("Agent", "AgentSwarm")
 )
 PLACE = re.compile(r"/([^/]+)/agents/(?:main|([^/]+))/wire\.jsonl$|([0-9a-f-]{16,})/wire\.jsonl$")
+STATE_FILES = (
+    frozenset({"title", "isCustomTitle", "agents", "workDir", "lastPrompt"}),
+    frozenset({"custom_title", "title_generated", "wire_mtime"}),
+)
+"""Members of ``state.json`` beside a session, of both ages."""
+BEGINNING = 65_536
+"""Bytes in which it is recognised."""
 PERSON: Actor = ("person", "")
 STATES = (
     "tools.", "llm.tools_snapshot", "permission.", "plan_mode.", "full_compaction.", "token_counting.", "runtime.",
@@ -48,10 +55,17 @@ NEW = frozenset({"turn.prompt", "context.append_loop_event", "context.append_mes
 
 def detect(head: Head) -> bool:
     """By events of a wire of either age, or by the rows of a context that are no messages."""
+    if is_state(head.keys):
+        return True
     first: dict[str, Any] = next(iter(head.lines), {})
     if first.get("type") in ("metadata", "hello") and "protocol_version" in first:
         return True
     return any(map(_is_ours, head.lines[:20]))
+
+
+def is_state(keys: Collection[str]) -> bool:
+    """Whether these are members of ``state.json``, which lies beside a session and holds no message of it."""
+    return any(state <= set(keys) for state in STATE_FILES)
 
 
 def _is_ours(line: dict[str, Any]) -> bool:
@@ -69,6 +83,12 @@ def session_in_path(path: str) -> str | None:
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one file, a line in memory at a time. Raises ``FormatError``."""
     plain = open_gzip(source)
+    if is_state(Head(plain.read(BEGINNING)).keys):
+        raise FormatError(
+            "it is the state of a Kimi session and holds no message; the session is in wire.jsonl or context.jsonl "
+            "beside it"
+        )
+    plain.seek(0)
     return KimiReading().run(json_lines(plain, NAME, packed=plain is not source))
 
 

@@ -16,6 +16,8 @@ from .reading import Reading
 from .results import server_result, tool_result
 from .usage import cost_of, usage_data, usage_of
 
+REPEATING = "response-"
+"""Ids of responses of iFlow CLI, each of which begins with the call that the one before it ended with."""
 CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 STOPPED = ("max_tokens", "refusal", "model_context_window_exceeded", "pause_turn")
 """Reasons to stop that are worth a badge."""
@@ -50,6 +52,8 @@ def assistant(reading: Reading, line: Line) -> Iterator[EventDraft]:
     importer's choice (the greatest output).
     """
     message, blocks = dict_of(line.value.get("message")), _blocks(line)
+    if text_of(message.get("id")).startswith(REPEATING):
+        blocks = [one for one in blocks if one[2].get("type") not in CALLS or not reading.links.get(one[2].get("id"))]
     billing, data = _billing(reading, line, message, blocks)
     if not blocks and "usage" in billing:
         yield line.event("model_request", actor=line.agent, data=data, **billing)

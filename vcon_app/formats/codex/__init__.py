@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from ...drafts import Draft
+from ...drafts import Draft, FormatError
 from ..common.head import SIZES, Head, open_gzip
 from ..common.jsonio import dumps
 from ..common.lines import Item, Line, json_lines
@@ -29,6 +29,8 @@ SPEC = Spec(
 )
 
 TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
+HISTORY = frozenset({"session_id", "ts", "text"})
+"""Keys of each line of ``history.jsonl``."""
 BARE = frozenset({"id", "timestamp", "instructions"})
 """Keys of the first line of a file without an envelope."""
 
@@ -39,6 +41,8 @@ ITEMS = frozenset({"message", "reasoning", "function_call", "function_call_outpu
 def detect(head: Head) -> bool:
     """By an enveloped line, by the events of ``codex exec``, or by the first line of an old file."""
     lines, first = head.lines, head.shape  # two objects may be glued on the first line, which is then no line of JSON
+    if head.keys == HISTORY:
+        return True
     glued = first.get("type") in TYPES and first.get("payload") == "{"
     return glued or any(map(_is_enveloped, lines)) or is_exec(lines) or _is_bare(lines) or _is_document(head)
 
@@ -52,6 +56,11 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     plain = open_gzip(source)
     head = Head(plain.read(SIZES[0]))
     plain.seek(0)
+    if head.keys == HISTORY:
+        raise FormatError(
+            "it is the history of what was typed into Codex CLI, prompts alone; the sessions are the rollout files "
+            "below ~/.codex/sessions"
+        )
     if _is_document(head):
         return RolloutReading(HANDLERS, items.HANDLERS).run(_document(plain))
     reading = ExecReading() if is_exec(head.lines) else RolloutReading(HANDLERS, items.HANDLERS)
@@ -75,7 +84,8 @@ def _is_bare(lines: list[dict[str, Any]]) -> bool:
 def _is_item(line: dict[str, Any]) -> bool:
     """An item of the Responses API by itself."""
     if line.get("type") != "message":
-        return line.get("type") in ITEMS and not line.keys().isdisjoint({"call_id", "summary"})
+        kind = line.get("type")
+        return isinstance(kind, str) and kind in ITEMS and not line.keys().isdisjoint({"call_id", "summary"})
     return any(dict_of(part).get("type") in ("input_text", "output_text") for part in list_of(line.get("content")))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
 from ..common.jsonio import dumps
 from ..common.values import text_of
+from ..file_parts import lose_parts
 from . import reserved, schema, trust
 from .block_text import parsed
 from .decisions import EXTRA, AnsweredApprovals, decision_item, is_decision, output_item
@@ -40,8 +41,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     homes = set(kept)
     kept = schema.fitted_blocks(kept, losses)
     seen = _survey_events(events, homes)
-    for name in sorted(session.record.keys() - {FORMAT}):
-        losses.lose(f"parts of the {name} file around its events", "llmfeed has no place for them")
+    lose_parts(session.record, FORMAT, losses, "llmfeed has no place for it")
 
     yield b'{"feed_type":"session"'
     origin, generated_at = options.get("origin") or ORIGIN, _generated_at(session, seen, options)

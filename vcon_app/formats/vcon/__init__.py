@@ -13,7 +13,7 @@ from ...drafts import Option
 from ..contract import Spec
 from .file import detect, encrypt, sign, signs_with, unseal, uuid8, verify
 from .reading import read
-from .writing import write
+from .writing import same_record, write
 
 NAME = "vcon"
 SUB_AGENTS = Option("children", "With its sub-agents", detail="What they did stands under the calls that started them.")
@@ -48,6 +48,7 @@ SPEC = Spec(
     media_type="application/vcon",
     suffix=".vcon",
     options=OPTIONS,
+    same_record=same_record,
     new_uuid=uuid8,
 )
 

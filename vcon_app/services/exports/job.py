@@ -20,7 +20,7 @@ from sessions_app.models import Session
 from vcon_app import registry
 from vcon_app.formats.contract import Need, Writer
 from vcon_app.models import Export, ImportedSession
-from vcon_app.queries import sources, verdicts
+from vcon_app.queries import log_reader, sources, verdicts
 
 from ..documents import originals
 from . import export_options
@@ -130,11 +130,30 @@ def _identity(job: ExportJob) -> dict[str, Any]:
     ).first()
     if before:
         return before.identity
+    if uuid := _uuid_of_original(job):
+        return {"created_at": timezone.now().isoformat(), **content, "uuid": uuid}
     now = timezone.now()
     host = urlsplit(settings.SITE_URL).hostname or "localhost"
     new_uuid = job.writer.SPEC.new_uuid if job.writer else None
     uuid = new_uuid(now, host, os.urandom(2)) if new_uuid else str(uuid7())
     return {"created_at": now.isoformat(), **content, "uuid": uuid}
+
+
+def _uuid_of_original(job: ExportJob) -> str:
+    """The id of the file that the session was read from, while the session is all that is in it and it alone.
+
+    What was added here, or chosen to be left out or put in, makes another record, which says from what it was made.
+    """
+    if job.writer is None or (original := job.original) is None:
+        return ""
+    inner = registry.writer(job.writer.SPEC.wraps or job.writer.SPEC.name).SPEC
+    if inner.same_record is None or job.session.source_format != inner.name:
+        return ""
+    is_whole = original.first_seq == 1 and original.last_seq == job.session.last_seq
+    content = job.chosen.keys() - {*export_options.FORMS, "faithful"}
+    if content or not is_whole or original.imported.session_links.count() != 1:
+        return ""
+    return inner.same_record(log_reader.session_draft(job.session))
 
 
 def _formats_of_same_content(format: str) -> list[str]:

@@ -19,6 +19,7 @@ from sessions_app.services import task_queue
 from sessions_app.services.log import search_index
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Severity, Signature
+from vcon_app.formats.common.sqlite import wal
 from vcon_app.formats.common.zips import Archive
 from vcon_app.formats.vcon.file import vconz
 from vcon_app.models import Companion, Import, ImportedSession
@@ -93,6 +94,7 @@ class DocumentImporter:
     def _read(self, source: BinaryIO, format_name: str, member: ZipInfo | None = None) -> FileResult:
         place = archives.place_in(member, "") if member else ""
         bundle = self.bundle_signature
+        is_alone = wal.needs_log(source)
         result = FileImporter(
             self.imported, format_name, self.keyring, self.claims, self._progress, place, path=self._path(member),
             sealed=self._sealed(),
@@ -102,6 +104,8 @@ class DocumentImporter:
         counts = signatures.signature_within(bundle, result.checked)
         self.gained += [Gained(name, session, added, counts) for session, added in result.added.items()]
         self.findings.add(result.findings, result.checked.findings_at(place))
+        if is_alone:
+            self.findings.note(Finding("sqlite.wal", "info", place, f"This is a SQLite store, and {wal.ALONE}."))
         self.checked.append(result.checked)
         return result
 

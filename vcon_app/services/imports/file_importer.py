@@ -321,7 +321,7 @@ class FileImporter:
             if draft.tags:
                 session.tags = sorted({*session.tags, *map(identifier, draft.tags)})
             session.metadata = _merged(session.metadata, draft.metadata)
-            session.tools_invoked = sorted({*session.tools_invoked, *stated_tools(session.metadata)})
+            session.tools_invoked = list(dict.fromkeys([*session.tools_invoked, *stated_tools(session.metadata)]))
             session.source_record = _merged(session.source_record, draft.record)
             if self.was_encrypted:
                 session.source_record.setdefault(self.format.SPEC.name, {})[WAS_ENCRYPTED] = True

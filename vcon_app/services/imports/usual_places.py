@@ -59,7 +59,10 @@ PLACES: dict[str, tuple[str, ...]] = {
         )),
     ),
     "openclaw": (".openclaw/agents/*/sessions/*.jsonl", ".clawdbot/agents/*/sessions/*.jsonl"),
-    "opencode": (".local/share/opencode/opencode.db",),
+    "opencode": (
+        ".local/share/opencode/opencode*.db",
+        *(f"{project}.opencode/opencode.db" for project in ("", "*/", "*/*/", "*/*/*/")),
+    ),
     "openhands": (".openhands/conversations/*/events/*.json", ".openhands/conversations/*/base_state.json"),
     "pi": (".pi/agent/sessions/**/*.jsonl", ".omp/agent/sessions/**/*.jsonl"),
     "qoder": (".qoder/projects/**/*.jsonl",),

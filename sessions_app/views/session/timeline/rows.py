@@ -62,7 +62,7 @@ def row_of(entry: Entry, window: Window, mark: Said | None = None) -> Row:
         return _message(entry, common)
     if entry.kind == "reasoning":
         return _reasoning(entry, common)
-    return _aside(entry, common)
+    return _aside(entry, window, common)
 
 
 ACTORS = ("person", "trigger", "agent", "subagent", "tool", "system")
@@ -247,7 +247,7 @@ NOTABLE = {
 PLUMBING = frozenset({"type", "raw", "attachments"})
 
 
-def _aside(entry: Entry, common: dict[str, Any]) -> Row:
+def _aside(entry: Entry, window: Window, common: dict[str, Any]) -> Row:
     """What stands beside the conversation. The recorder's own word for it is in one of three places."""
     word = next(
         (str(entry.data[key]) for key in ("attachment_type", "progress_type", "type") if entry.data.get(key)), ""
@@ -263,12 +263,28 @@ def _aside(entry: Entry, common: dict[str, Any]) -> Row:
         icon, meaning, words = NOTABLE[entry.kind]
         html = html_of(aside["text"]) if _is_prose(entry) else None
         subject = subject_of(entry.kind, entry.data, entry.actor_kind, entry.actor_name)
-        aside |= {"what": words, "facts": _facts(entry.data), "subject": subject}
+        aside |= {"what": words, "facts": _facts(entry.data, _hidden(entry)), "subject": subject}
+        if _is_said_next(entry, window):
+            aside |= {"what": f"{words}: the message below", "text": "", "cut": False}
         return Notable(icon=icon, meaning=meaning, html=html, **aside)
     if entry.kind == "unknown":
         raw = entry.data.get("raw")
         return UnknownEvent(facts=_facts(raw if isinstance(raw, dict) else entry.data, hidden=()), **aside)
     return Quiet(facts=_facts(entry.data), **aside)
+
+
+def _hidden(entry: Entry) -> Collection[str]:
+    """Members that are no fact: the bytes of an image or of sound are shown as what they are."""
+    is_media = str(entry.data.get("mediatype")).startswith(("image/", "audio/", "video/"))
+    return PLUMBING | {"body"} if is_media else PLUMBING
+
+
+def _is_said_next(entry: Entry, window: Window) -> bool:
+    """Whether an output is the message behind it, too, which shows it: of an llmfeed it comes as both."""
+    if entry.kind != "artifact" or not entry.head:
+        return False
+    behind = next((one for one in window.entries if one.seq == entry.seq + 1), None)
+    return behind is not None and behind.kind == "agent_message" and behind.head == entry.head
 
 
 def _reported(entry: Entry, teller: str, approval: Approval | None, common: dict[str, Any]) -> Reported:

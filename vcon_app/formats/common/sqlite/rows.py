@@ -10,6 +10,7 @@ from ..jsonio import Unreadable, loads
 from ..lines import Item
 from ..records import record
 from .opening import Row, Store, open_store
+from .wal import ALONE, needs_log
 
 
 def json_of(cell: Any) -> Any:
@@ -40,4 +41,5 @@ def read_store(source: BinaryIO, title: str, sessions: Callable[[Store], Iterabl
             count += 1
             yield from drafts
     if not count:
-        raise FormatError(f"it is a store of {title}, but no session is in it")
+        why = f"; {ALONE}" if needs_log(source) else ""
+        raise FormatError(f"it is a store of {title}, but no session is in it{why}")

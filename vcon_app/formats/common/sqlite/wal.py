@@ -16,6 +16,20 @@ HEADER = 32
 """Bytes at the start of a log that change when it begins anew (https://www.sqlite.org/fileformat2.html, 4.1)."""
 
 
+ALONE = (
+    "it came without its log: while its agent runs, the newest sessions stand in a file beside it whose name ends with "
+    "-wal, and were not read; close the agent first, or have the folder read on its machine (script/manage ingest)"
+)
+
+
+def needs_log(database: BinaryIO) -> bool:
+    """Whether a SQLite file says that a log belongs to it (4.1: its versions are 2). It is left at its start."""
+    database.seek(0)
+    head = database.read(20)
+    database.seek(0)
+    return head.startswith(b"SQLite format 3\0") and head[18:20] == b"\2\2"
+
+
 def with_wal(database: BinaryIO, wal: BinaryIO) -> BinaryIO:
     """The database with what its log holds, as a file of its own that goes away when it is closed.
 
@@ -31,4 +45,5 @@ def with_wal(database: BinaryIO, wal: BinaryIO) -> BinaryIO:
             connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
             connection.execute("PRAGMA trusted_schema=OFF")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.execute("PRAGMA journal_mode=DELETE")  # it is whole now, and says so: see ``needs_log``
         return path.open("rb")  # unlinked with the folder, and read all the same

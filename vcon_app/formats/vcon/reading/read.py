@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import Any, BinaryIO
 
-from ....drafts import Draft
+from ....drafts import Draft, Signature
 from ...common.values import text_of, text_or_none
 from ..file import (
     LONG_STRING,
@@ -44,6 +44,8 @@ from ..trace import (
 )
 from .sessions import FileFacts, session_draft
 
+MOST_SEALED = 5
+"""Encrypted parts that are named."""
 TRANSCRIPTS = ("transcript", "wtf_transcription")
 
 
@@ -70,6 +72,8 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     refuse_critical(vcon)
     if opened.signature is not None:
         yield opened.signature
+    elif sealed := _sealed_parts(vcon):
+        yield Signature(detail=f"what stands encrypted in {', '.join(sealed)} is not known here; the rest is unsigned")
     _check_header(opened, vcon, notes)
     check_vcon(vcon, notes)
     contents = [
@@ -97,6 +101,18 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     for number, run in enumerate(runs):
         yield from session_of(run, number, _attachments_of(number, runs, facts), facts, notes)
     yield from notes.drain()
+
+
+def _sealed_parts(vcon: Container) -> list[str]:
+    """Places of the first bodies that are encrypted by themselves (``encoding`` jwe, which core-04 does not know)."""
+    lists = {"dialog": vcon.dialog, "analysis": vcon.analysis, "attachments": vcon.attachments}
+    sealed = (
+        vcon.at(name, index)
+        for name, items in lists.items()
+        for index, item in enumerate(items)
+        if text_of(item.get("encoding")).lower() == "jwe"
+    )
+    return list(islice(sealed, MOST_SEALED))
 
 
 def _check_header(opened: OpenedVcon, vcon: Container, notes: Notes) -> None:

@@ -23,6 +23,8 @@ RENAMED_SESSION = {
     "ended_at": "session-end",
     "agent_meta": "agent-meta",
 }
+PARENTS = ("parent-session-id", "parent-session", "forked-from", "branched-from")
+CANCELLED = frozenset({"cancelled", "canceled", "aborted", "interrupted", "user_cancelled"})
 _PLACES = frozenset(
     form
     for name in ("vcs", "working-dir", "cwd", "vcs-branch", "branch", "vcs-commit", "commit", "vcs-commit-before")
@@ -69,6 +71,7 @@ def session_draft(
         ended_at=end,
         phase=_phase(steps, agent is not None, told=bool(traces)),
         model=_model(trace, models, agent),
+        parent_external_id=_parent(trace),
         user_id=(text_or_none(human.raw.get("mailto")) or human.name) if human else "",
         summary=_summary(facts),
         metadata=_metadata(dialect, trace, models, facts),
@@ -81,6 +84,12 @@ def _model(trace: Trace | None, models: list[str], agent: Party | None) -> str |
     """The model that the trace states, else the first of an entry, else that of the agent's party."""
     stated = (trace.model if trace else None) or (models[0] if models else None) or (agent.model if agent else None)
     return None if stated == "unknown" else stated
+
+
+def _parent(trace: Trace | None) -> str | None:
+    """The session that this one branched off from, or was started by, as its trace says."""
+    found = member_of(trace.session, *PARENTS) if trace else None
+    return text_or_none(found) if found != (trace and trace.session_id) else None
 
 
 def _fallback_id(vcon: Container, number: int) -> str:
@@ -112,9 +121,16 @@ def _phase(steps: list[Step], is_agent: bool, *, told: bool) -> Literal["complet
     failed = any(step.kind == "status" and step.for_writer.get("source") == "dialog" for step in status_steps)
     if is_agent and ("run-incomplete" in types or (failed and not told)):
         return "crashed"
-    if types & {"run-cancelled", "session-cancelled"}:
+    if types & {"run-cancelled", "session-cancelled"} or any(map(_is_cancelled_end, status_steps)):
         return "cancelled"
     return "completed" if types & {"session-end", "session_end"} else None
+
+
+def _is_cancelled_end(step: Step) -> bool:
+    """``session-end`` with the word of somebody who stopped it, in one of the members that recorders use for it."""
+    told = step.data | dict_of(step.data.get("details"))
+    words = {text_of(told.get(name)).lower() for name in ("reason", "status", "outcome", "stop_reason")}
+    return text_of(step.data.get("event_type")) in ("session-end", "session_end") and bool(words & CANCELLED)
 
 
 def _summary(facts: FileFacts) -> str:

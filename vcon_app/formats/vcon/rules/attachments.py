@@ -146,9 +146,21 @@ def insert_attachments(steps: list[Step], attachments: list[tuple[int, Step]]) -
         elif entry is not None:
             floor = max(floor, entry + 1)
         else:
-            floor = max(floor, index_after(steps, anchors[dialog]) if dialog in anchors else len(steps))
+            floor = max(floor, _after_dialog(steps, anchors, dialog, is_dated=step.at is not None))
         before.setdefault(floor, []).append(step)
     return with_steps_before(steps, before)
+
+
+def _after_dialog(steps: list[Step], anchors: dict[int, int], dialog: int, *, is_dated: bool) -> int:
+    """The place behind a dialog; of what has no time, behind what the agent did in answer to it."""
+    if dialog not in anchors:
+        return len(steps)
+    place = index_after(steps, anchors[dialog])
+    if is_dated or steps[anchors[dialog]].kind != "user_message":
+        return place
+    while place < len(steps) and steps[place].kind != "user_message":
+        place += 1
+    return place
 
 
 def _entry_before(step: Step) -> tuple[bool, str]:

@@ -72,7 +72,7 @@ def read_usage(raw: Json, family: str | None, notes: Notes, pointer: str) -> Usa
     names = _spellings_given(tuple([name for name in raw if name in _KNOWN]))
     counts = Counts(*[_count(raw, name, keys, notes, pointer) if keys else None for name, keys in names])
     if counts == _NOTHING:
-        return None
+        return _usage(counts, DISJOINT, raw) if raw.get("x-quality") == "aggregate" else None
     reading = _reading(counts, family, notes, pointer)
     return _usage(counts, reading, raw)
 

@@ -46,6 +46,12 @@ def trace_item(plan: Plan) -> dict[str, Json]:
     }
 
 
+def stated_schema(plan: Plan) -> str:
+    """What the trace of the file said of a shape that is not written again; empty where it is, or said nothing."""
+    stated = text_or_none(dict_of(dict_of(plan.record.get("trace")).get("item")).get("schema")) or ""
+    return "" if plan.record.get("dialect") == "D1" or stated == SCHEMA else stated
+
+
 def trace_bytes(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """The whole analysis object, laid out as an item of the array ``analysis``."""
     head = indented_json(in_member_order(_fitted(plan, losses), ANALYSIS_MEMBERS), 2)
@@ -94,8 +100,11 @@ def trace_frame(plan: Plan) -> tuple[dict[str, Json], dict[str, Json]]:
     if plan.generated:
         session[extension.GENERATED] = True
     session.setdefault("session-id", plan.session.external_id)
+    if (stated := stated_schema(plan)) and not plan.alone:
+        session.setdefault(extension.SCHEMA, stated)
     session["agent-meta"] = _with_known(session["agent-meta"], plan) if "agent-meta" in session else _agent_meta(plan)
-    return {"version": VERSION, "id": plan.options["uuid"], **(held["record"] if held else _record(plan))}, session
+    record = {**_recorder_of_party(plan), **held["record"]} if held else _record(plan)
+    return {"version": VERSION, "id": plan.options["uuid"], **record}, session
 
 
 def _record(plan: Plan) -> dict[str, Json]:
@@ -104,6 +113,13 @@ def _record(plan: Plan) -> dict[str, Json]:
         "created": rfc3339_short(plan.options["created_at"]),
         "recording-agent": {"name": PRODUCT, **({"version": version} if version else {})},
     }
+
+
+def _recorder_of_party(plan: Plan) -> dict[str, Json]:
+    """In a record by itself: who recorded it, as the party says, which has no place there."""
+    told = dict_of(plan.session.metadata.get("recorder")) if plan.alone else {}
+    kept = {name: told[name] for name in ("name", "version") if text_or_none(told.get(name))}
+    return {"recording-agent": kept} if "name" in kept else {}
 
 
 def _session(plan: Plan) -> dict[str, Json]:

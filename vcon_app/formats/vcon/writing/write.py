@@ -18,12 +18,24 @@ from .fitting import fitted_party
 from .items import analyses, attachments, dialogs
 from .plan import Plan, TrustedLog, make_plan
 from .schema import is_date, is_hash, is_uri, is_uuid
+from .trace import stated_schema
 from .verdicts import verdicts
 
 VERSION = "0.4.0"
 TOP_MEMBERS = ("vcon", "uuid", "created_at", "updated_at", "subject", "extensions", "critical", "redacted", "amended")
 NOT_RESIGNED = "a rebuilt vCon is a new one: at most we sign it, never who signed what it is made of"
 NOT_RESEALED = "a rebuilt vCon is a new one: everybody can read it unless it is encrypted, too"
+
+
+def same_record(session: SessionDraft) -> str:
+    """The uuid that a vCon of this session has again: of one from a vCon that is written without loss; else empty."""
+    record = dict_of(session.record.get(NATIVE))
+    top = dict_of(record.get("top"))
+    lost = {"jws", "cose", "vac"} & set(record.get("forms") or ()) or record.get("sealed") or record.get("elided")
+    changed = record.get("renamed") or record.get("traces", 1) > 1 or dict_of(record.get("trace")).get("cbor")
+    if lost or changed or top.get("critical") or record.get("dialect") not in ("D1", "D10"):
+        return ""
+    return str(top["uuid"]) if is_uuid(top.get("uuid")) else ""
 
 
 def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:
@@ -163,7 +175,8 @@ def _report_losses(plan: Plan, losses: Losses) -> None:
     record, session = plan.record, plan.session
     dialect = record.get("dialect")
     if dialect not in (None, "D1", "D9", "D10") or (dialect == "D9" and plan.traced):
-        losses.lose(f"the shape of the session ({dialect})", "written as an agent trace after VAC-00")
+        schema = f"; its schema {stated[:200]} is kept beside it" if (stated := stated_schema(plan)) else ""
+        losses.lose(f"the shape of the session ({dialect})", f"written as an agent trace after VAC-00{schema}")
     for renaming, count in dict_of(record.get("renamed")).items():
         losses.lose(f"name: {renaming}", "written under today's name", count)
     if record.get("traces", 1) > 1:

@@ -1,12 +1,11 @@
 """Rows of the seeds tried again on what readers and writers make of files of our own: works, partly or missing.
 
-``python -m bench.seeds.rows`` prints one line for each row of 000 to 002 that a file alone can tell (pages, routes and
-what runs here have tests of their own) and fails when one of them does not work.
+Those of 000 to 002 that a file alone can tell, without a desk; ``python -m bench.seeds.rows`` prints them before the
+rows that it tries on a running one.
 """
 
 from __future__ import annotations
 
-import copy
 import io
 import json
 import sys
@@ -18,39 +17,7 @@ from vcon_app.drafts import EventDraft, Losses, SessionDraft
 from vcon_app.formats import llmfeed, upg, vcon
 from vcon_app.formats.file_parts import parts_of
 
-AGENT = {
-    "model_id": "claude-opus-4-7", "provider": "anthropic", "recording_agent": "zqrecorder/9.8.7",
-    "environment": {"cwd": "/zq/cwd", "vcs_branch": "zqbranch", "other": "zqother"}, "odd": "zqodd",
-}  # fmt: skip
-PARTIES = [
-    {"name": "Ida", "role": "customer", "stir": "zqstir", "org": "zqorg", "timezone": "zqzone"},
-    {"name": "Ada", "role": "agent", "meta": {"agent_session": AGENT, "more": "zqmeta"}},
-    {"name": "Sub", "role": "agent", "meta": {"agent_session": {"model_id": "m", "environment": "zqsecond"}}},
-]  # fmt: skip
-MESSAGES: list[dict[str, Any]] = [
-    {"role": "user", "type": "user", "text": "zqasked"},
-    {"role": "assistant", "type": "assistant", "text": "zqsaid", "usage": {"input_tokens": 1000, "output_tokens": 100}},
-]
-
-
-def document(body: Any, **more: Any) -> dict[str, Any]:
-    trace = {"type": "agent_trace", "dialog": 0, "vendor": "anthropic", "product": "claude-opus-4-7",
-             "encoding": "json", "schema": "https://example.org/zqschema", "body": json.dumps(body)}  # fmt: skip
-    return {
-        "vcon": "0.4.0", "uuid": "0199d2aa-4c00-8b1e-9f3c-5a1d0e7b2c01", "created_at": "2026-01-01T00:00:00Z",
-        "extensions": ["agent_session"], "parties": copy.deepcopy(PARTIES), "analysis": [trace],
-        "dialog": [{"type": "text", "start": "2026-01-01T00:00:00Z", "parties": [0, 1], "originator": 0,
-                    "mediatype": "text/plain", "encoding": "none", "body": "zqasked"}],
-    } | more  # fmt: skip
-
-
-def seed(messages: list[dict[str, Any]] = MESSAGES, **more: Any) -> dict[str, Any]:
-    """The shape of the example of seed 000."""
-    return document({"version": "1.0", "session_trace": {"messages": messages, "tool_calls": []}}, **more)
-
-
-def traced(entries: list[dict[str, Any]], record: dict[str, Any] | None = None, **session: Any) -> dict[str, Any]:
-    return document({"id": "zqrecord", **(record or {}), "session": {"session-id": "s", **session, "entries": entries}})
+from .files import CHANGE, FEED, MESSAGES, MISSED, PARTIES, document, run, seed, traced
 
 
 def read(reader: Any, file: dict[str, Any]) -> tuple[SessionDraft, list[EventDraft]]:
@@ -78,36 +45,10 @@ def spoken(file: dict[str, Any]) -> list[tuple[str, str]]:
     return [(event.kind, event.text) for event in read(vcon, file)[1]]
 
 
-def run(properties: dict[str, Any], *nodes: dict[str, Any]) -> dict[str, Any]:
-    """A product graph of one session that created these decisions."""
-    edges = [
-        {"id": f"e{n}", "type": "agent_session_creates_decision", "source": "s", "target": node["id"]}
-        for n, node in enumerate(nodes)
-    ]
-    return {
-        "upg_version": "0.41.0", "exported_at": "2026-01-01T00:00:00Z", "source": {"tool": "t"},
-        "product": {"id": "p", "title": "P"}, "edges": edges,
-        "nodes": [{"id": "s", "type": "agent_session", "title": "S", "aliases": ["zqalias"], "properties": properties},
-                  *nodes],
-    }  # fmt: skip
-
-
-FEED = {
-    "feed_type": "session",
-    "metadata": {"origin": "https://example.org", "title": "T", "generated_at": "2026-05-20T12:00:00Z"},
-    "context": {"user_input": "zqasked", "goal": "zqgoal"},
-    "decisions": [{"intent": "zqintent", "used_prompt": "zqprompt", "rejected": True, "reason": "zqreason"}],
-    "outputs": [{"type": "message", "value": "zqmessage"}, {"type": "image/png", "value": "iVBORw0KGgo="}],
-}
 TALK = [("user_message", "zqasked"), ("agent_message", "zqsaid")]
 USED = {"type": "assistant", "content": "x", "token-usage": {"input": 1000, "output": 100}}
 TIMES = {"session_start": "2026-03-01T10:00:00Z", "session_end": "2026-03-01T11:00:00Z"}
 DATED = {"id": "d", "type": "decision", "title": "D", "properties": {"date": "2026-02-01"}}
-MISSED = {"type": "incomplete", "disposition": "no-answer", "start": "2026-01-01T00:00:00Z", "parties": [0]}
-CHANGE = {
-    "purpose": "agent_file_change", "start": "2026-01-01T00:00:00Z", "party": 1, "dialog": 0, "encoding": "json",
-    "mediatype": "application/json", "body": {"path": "src/zq.py", "operation": "created", "diff_text": "+ a"},
-}  # fmt: skip
 
 
 def _tokens(file: dict[str, Any]) -> tuple[Any, ...]:

@@ -1,0 +1,67 @@
+"""What rows of seed 000 ask of a vCon beside its messages: order, ends, parents, and what cannot be read."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from bench.formats.checks import OPTIONS
+from bench.seeds.files import CHANGE, document, seed, traced
+from vcon_app.drafts import EventDraft, Losses, SessionDraft, Signature
+from vcon_app.formats import llmfeed, vac, vcon
+
+USED = {"type": "assistant", "content": "x"}
+
+
+def read(file: dict[str, Any]) -> list[Any]:
+    return list(vcon.read(io.BytesIO(json.dumps(file).encode())))
+
+
+def session_of(file: dict[str, Any]) -> SessionDraft:
+    return next(one for one in read(file) if isinstance(one, SessionDraft))
+
+
+def events_of(file: dict[str, Any]) -> list[EventDraft]:
+    return [one for one in read(file) if isinstance(one, EventDraft)]
+
+
+@pytest.mark.parametrize(("dated", "place"), [(False, 2), (True, 1)])
+def test_a_change_without_a_time_follows_what_the_agent_said(dated, place):
+    change = {name: value for name, value in CHANGE.items() if dated or name != "start"}
+    kinds = [event.kind for event in events_of(seed(attachments=[change]))]
+    assert kinds.index("file_change") == place
+
+
+@pytest.mark.parametrize(("details", "phase"), [({"reason": "cancelled"}, "cancelled"), ({}, "completed")])
+def test_an_end_that_somebody_cancelled_is_no_completion(details, phase):
+    end = {"type": "system-event", "event-type": "session-end", "data": details}
+    assert session_of(traced([USED, end])).phase == phase
+
+
+def test_a_branch_names_the_session_that_it_left():
+    assert session_of(traced([USED], **{"parent-session-id": "p"})).parent_external_id == "p"
+    assert session_of(traced([USED], **{"parent-session-id": "s"})).parent_external_id is None
+
+
+def test_a_body_that_is_encrypted_by_itself_is_told_of():
+    file = document({})
+    file["analysis"][0] |= {"encoding": "jwe", "body": {"ciphertext": "AAAA"}}
+    signature = next(one for one in read(file) if isinstance(one, Signature))
+    assert (signature.state, "/analysis/0" in signature.detail) == ("unsigned", True)
+
+
+def test_a_feed_names_each_part_of_a_vcon_that_it_has_no_place_for():
+    file = seed(zqtop={"a": "b"})
+    losses = Losses()
+    list(llmfeed.write(session_of(file), events_of(file), losses, options={}))
+    told = {(row["what"], row["why"]) for row in losses.rows()}
+    assert ("Party: Ida of the vcon file", "llmfeed has no place for it: name, role, stir, org, timezone") in told
+    assert any("zqtop" in why for _, why in told)
+
+
+def test_who_recorded_stands_in_a_record_by_itself():
+    made = json.loads(b"".join(vac.write(session_of(seed()), events_of(seed()), Losses(), options=OPTIONS)))
+    assert made["recording-agent"] == {"name": "zqrecorder", "version": "9.8.7"}
