@@ -23,7 +23,7 @@ from sessions_app.services import sessions
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
-from . import composer, lenses, replay
+from . import composer, files, lenses, replay
 from .addresses import Place, at, event_url, fragment, number, place_in, session_at
 from .event import inspected_at
 from .head import head_of, runs_here, trigger_run_of
@@ -57,6 +57,7 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
         context |= {
             "head": head,
             "happened": happened_in(session, head.files, request.member.workspace.rules_off),
+            "named": files.named(session, head.files),
             "composer": composer.composer_of(session, request.member),
         }
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
@@ -218,7 +219,7 @@ def overview(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> H
     session = session_at(request, agent_id, session_id)
     head = head_of(request, session)
     happened = happened_in(session, head.files, request.member.workspace.rules_off)
-    context = {"session": session, "head": head, "happened": happened}
+    context = {"session": session, "head": head, "happened": happened, "named": files.named(session, head.files)}
     return fragment(request, "sessions/side/_overview.html", context, "Overview")
 
 
