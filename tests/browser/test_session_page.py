@@ -111,6 +111,24 @@ def test_scrolling_fetches_what_comes_next_and_a_turn_stays_one_section(open_pag
     assert page.locator(".turn").count() == 1
 
 
+def test_g_leads_to_the_end_of_a_long_session_and_back(open_page, agent):
+    session = session_with(
+        agent, [asked("p", "Count"), *(said(f"m{n}", f"Number {n}\n\nand more") for n in range(400))]
+    )
+    Session.objects.filter(pk=session.pk).update(phase="completed")
+    page = open_page(path_of(session))
+    page.keyboard.press("G")
+    expect(page.locator("#e-401")).to_be_in_viewport()
+    page.wait_for_timeout(500)  # nothing that comes in later may take it away
+    expect(page.locator("#e-401")).to_be_in_viewport()
+    expect(page.locator("#e-300")).to_have_count(0)
+    page.keyboard.press("g")
+    expect(page.locator("#e-2")).to_be_in_viewport()
+    expect(page.locator("#e-401")).to_have_count(0)
+    page.keyboard.press("G")  # over what is loaded and over what is not
+    expect(page.locator("#e-401")).to_be_in_viewport()
+
+
 def test_earlier_rows_come_above_without_moving_what_is_read(open_page, agent):
     session = session_with(
         agent, [asked("p", "Count"), *(said(f"m{number}", f"Number {number}") for number in range(120))]
@@ -121,7 +139,7 @@ def test_earlier_rows_come_above_without_moving_what_is_read(open_page, agent):
     page.locator(".more.before").scroll_into_view_if_needed()
     before = page.locator("#e-90").bounding_box()["y"]
     page.mouse.wheel(0, -5)
-    expect(page.locator("#e-50")).to_be_attached()
+    expect(page.locator("#e-60")).to_be_attached()
     assert abs(page.locator("#e-90").bounding_box()["y"] - before) < 60
 
 
@@ -301,6 +319,21 @@ def test_a_hostile_transcript_runs_nothing_asks_nobody_and_breaks_no_layout(open
         assert wait_until(lambda: page.evaluate(BEYOND) == [], 60), (place, page.evaluate(BEYOND))
     assert [url for url in asked_for if not url.startswith(address)] == []
     assert page.evaluate("document.querySelectorAll('#timeline img, #timeline script').length") == 0
+
+
+def test_a_hostile_transcript_with_everything_opened_is_no_wider_than_a_phone(open_page, hostile_session, agent):
+    many = path_of(session_of(agent, 0, 60))
+    places = [path_of(hostile_session), f"{many}?event=3&tab=raw", *(f"{many}?turn={turn}" for turn in (1, 25, 45, 60))]
+    places += [f"{many}?lens={lens}" for lens in ("tools", "requests", "raw")]
+    page = open_page("/approvals/", viewport=PHONE)
+    for place in places:
+        page.goto(place)
+        page.evaluate("for (const fold of document.querySelectorAll('main details')) fold.open = true")
+        page.wait_for_load_state("networkidle")
+        assert wait_until(lambda: page.evaluate(BEYOND) == [], 30), (place, page.evaluate(BEYOND))
+        page.locator("#side-overview").evaluate("(sheet) => sheet.showPopover()")
+        page.evaluate("for (const fold of document.querySelectorAll('#side-overview details')) fold.open = true")
+        assert wait_until(lambda: page.evaluate(BEYOND) == [], 30), (place, page.evaluate(BEYOND))
 
 
 def test_a_viewer_sees_no_buttons_to_decide(open_page, completed_session, workspace):
