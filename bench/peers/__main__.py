@@ -27,6 +27,8 @@ LIMIT = 120_000
 """Milliseconds after which a page counts as not ready."""
 HEAD = ("page", "ours s", "Phoenix s", "MLflow s", "Phoenix ×", "MLflow ×", "our JavaScript kB")
 CHROMIUM = ("--no-sandbox", "--disable-gpu")
+SCRIPTS = """performance.getEntriesByType("resource").filter(({ name }) => /\\.js($|\\?)/.test(name))
+    .reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)"""
 Seen = dict[tuple[str, str], list[float]]
 
 
@@ -120,14 +122,12 @@ def _opened(browser: Any, url: str, ready: str, cookies: list[Any]) -> tuple[flo
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.add_cookies(cookies)
     page = context.new_page()
-    scripts: list[Any] = []
-    page.on("response", lambda answer: scripts.append(answer) if answer.request.resource_type == "script" else None)
     began = time.perf_counter()
     page.goto(url, wait_until="commit", timeout=LIMIT)
     page.wait_for_function(ready, timeout=LIMIT, polling=50)
     seconds = time.perf_counter() - began
     page.wait_for_load_state()
-    size = sum(len(answer.body()) for answer in scripts if answer.ok) / 1e3
+    size = page.evaluate(SCRIPTS) / 1e3
     context.close()
     return seconds, size
 

@@ -321,21 +321,6 @@ def test_a_hostile_transcript_runs_nothing_asks_nobody_and_breaks_no_layout(open
     assert page.evaluate("document.querySelectorAll('#timeline img, #timeline script').length") == 0
 
 
-def test_a_hostile_transcript_with_everything_opened_is_no_wider_than_a_phone(open_page, hostile_session, agent):
-    many = path_of(session_of(agent, 0, 60))
-    places = [path_of(hostile_session), f"{many}?event=3&tab=raw", *(f"{many}?turn={turn}" for turn in (1, 25, 45, 60))]
-    places += [f"{many}?lens={lens}" for lens in ("tools", "requests", "raw")]
-    page = open_page("/approvals/", viewport=PHONE)
-    for place in places:
-        page.goto(place)
-        page.evaluate("for (const fold of document.querySelectorAll('main details')) fold.open = true")
-        page.wait_for_load_state("networkidle")
-        assert wait_until(lambda: page.evaluate(BEYOND) == [], 30), (place, page.evaluate(BEYOND))
-        page.locator("#side-overview").evaluate("(sheet) => sheet.showPopover()")
-        page.evaluate("for (const fold of document.querySelectorAll('#side-overview details')) fold.open = true")
-        assert wait_until(lambda: page.evaluate(BEYOND) == [], 30), (place, page.evaluate(BEYOND))
-
-
 def test_a_viewer_sees_no_buttons_to_decide(open_page, completed_session, workspace):
     from sessions_app.services import audit
     from sessions_app.services.people import members

@@ -92,8 +92,8 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const stays = detail.target.matches?.(".rail-more[data-side=before]") && marks()[0];
   held = stays ? { stays, top: stays.getBoundingClientRect().top } : null;
 });
-document.addEventListener("htmx:afterSettle", ({ detail }) => {
+document.addEventListener("htmx:afterSettle", () => {
   if (held?.stays.isConnected) rail.scrollTop += held.stays.getBoundingClientRect().top - held.top;
   held = null;
-  if (detail.target?.closest?.("#outline") || detail.elt?.closest?.("#outline")) trim();
+  trim();
 });
