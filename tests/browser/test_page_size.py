@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from config.database.postgres import wait_until
 from sessions_app.drafts import EventDraft
@@ -76,31 +76,6 @@ def test_a_replay_holds_three_thousand_elements(open_page, long_session):
 
     assert wait_until(is_there, PATIENCE)
     assert most <= MOST_ELEMENTS
-
-
-def test_the_outline_lets_go_of_far_turns_and_gives_them_back(open_page, long_session):
-    page = open_page(path_of(long_session))
-    page.locator("#rail").hover()
-    assert _rolled_to(page, TURNS, 2_000)
-    assert page.locator("#outline li[data-turn]").count() < 120
-    expect(_turn(page, 2)).to_have_count(0)
-    assert _rolled_to(page, 2, -2_000)
-    _turn(page, 2).locator("a").click()
-    expect(page.locator("#outline li.here")).to_have_attribute("data-turn", "2")
-
-
-def _turn(page: Page, number: int) -> Locator:
-    return page.locator(f"#outline li[data-turn='{number}']")
-
-
-def _rolled_to(page: Page, number: int, by: int) -> bool:
-    """Whether a turn came into the outline while the wheel was turned over it."""
-
-    def is_there() -> bool:
-        page.mouse.wheel(0, by)
-        return _turn(page, number).count() == 1
-
-    return wait_until(is_there, PATIENCE)
 
 
 def test_what_lies_in_a_closed_menu_comes_when_it_is_opened(open_page, long_session):
