@@ -1,14 +1,17 @@
-"""Does a page cost more when the session is long? ``python -m bench.pages [--lines 50,50000] [--runs 30]``
+"""Does a page cost more when the session is long? ``python -m bench.pages [--lines 50,5000,50000] [--runs 30]``
 
-The first window of the session page, answered in one process without a network: CPU time (the median), wall time (the
-least: what PostgreSQL does is in it, what the machine does besides is not), bytes, queries. Both files begin alike.
+The session page at its beginning, by a link into the middle, at its last turn, with a search in it and as a sorted
+table of its tool calls, answered in one process without a network: CPU time (the median), wall time (the least: what
+PostgreSQL does is in it, what the machine does besides is not), bytes, queries. The files begin alike.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+from collections.abc import Iterator
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
@@ -17,30 +20,43 @@ from . import transcripts
 from .measure import table
 from .places import analyze, installation, run
 
+Page = dict[str, Any]
 MOST_BYTES, MOST_TIMES = 300_000, 1.2
-HEAD = ("lines", "least wall ms", "CPU ms", "kB", "queries", "events on the page")
+HEAD = ("page", "lines", "least wall ms", "CPU ms", "kB", "queries", "events on the page", "wall ×", "CPU ×")
+PAGES = {
+    "first window": "",
+    "middle": "?event={middle}",
+    "last turn": "?turn={turn}",
+    "search": "?q=frost+valve",
+    "tools by time": "?lens=tools&sort=-took",
+}
+"""What is asked for, by name; ``middle`` and ``turn`` are the session's own."""
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--lines", default="50,50000")
+    options.add_argument("--lines", default="50,5000,50000")
     options.add_argument("--runs", type=int, default=30)
     chosen = options.parse_args()
     lengths = [int(lines) for lines in chosen.lines.split(",")]
     with installation() as environment:
         imports = [_imported(environment, lines) for lines in lengths]
         said = run(environment, "-m", "bench.pages", "measure", str(chosen.runs), *imports)
-    found = dict(zip(lengths, json.loads(said.splitlines()[-1]), strict=True))
-    print(table(HEAD, [_row(lines, page) for lines, page in found.items()]))
-    least, most = found[min(found)], found[max(found)]
-    wall, cpu = most["wall"] / least["wall"], most["cpu"] / least["cpu"]
-    size = f"{most['bytes'] / 1000:.0f} kB (at most {MOST_BYTES / 1000:.0f})"
-    print(f"\nwall × {wall:.2f}, CPU × {cpu:.2f} (at most {MOST_TIMES}); {size}")
+    found = json.loads(said.splitlines()[-1])
+    rows = [_row(name, *one) for name, pages in found.items() for one in _beside(lengths, pages)]
+    print(table(HEAD, rows))
+    print(f"\nat most × {MOST_TIMES} of the shortest and {MOST_BYTES / 1000:.0f} kB; load {os.getloadavg()[0]:.1f}")
 
 
-def _row(lines: int, page: dict[str, Any]) -> tuple[str, ...]:
+def _beside(lengths: list[int], pages: list[Page]) -> Iterator[tuple[int, Page, Page]]:
+    """Each length with its page and that of the first length."""
+    return ((lines, page, pages[0]) for lines, page in zip(lengths, pages, strict=True))
+
+
+def _row(name: str, lines: int, page: Page, least: Page) -> tuple[str, ...]:
     times = (f"{page['wall']:.1f}", f"{page['cpu']:.1f}", f"{page['bytes'] / 1000:.0f}")
-    return (f"{lines:,}", *times, str(page["queries"]), str(page["events"]))
+    ratios = (f"{page[what] / least[what]:.2f}" for what in ("wall", "cpu"))
+    return (name, f"{lines:,}", *times, str(page["queries"]), str(page["events"]), *ratios)
 
 
 def _imported(environment: dict[str, str], lines: int) -> str:
@@ -49,13 +65,12 @@ def _imported(environment: dict[str, str], lines: int) -> str:
     return import_id
 
 
-def measure(runs: int, import_ids: list[str]) -> list[dict[str, Any]]:
-    """What the first windows cost in this process once it is warm; asked for in turn, so that noise meets all alike."""
+def measure(runs: int, import_ids: list[str]) -> dict[str, list[Page]]:
+    """What pages cost in this process once it is warm; asked for in turn, so that noise meets all alike."""
     import django
 
     django.setup()
     from django.test import Client
-    from django.urls import reverse
 
     from sessions_app.models import Session
     from sessions_app.services.people import members, sign_in_links
@@ -65,12 +80,24 @@ def measure(runs: int, import_ids: list[str]) -> list[dict[str, Any]]:
     token = members.one_time_link_for_first_admin().strip("/").split("/")[-1]
     client.force_login(sign_in_links.use(token).user)
     sessions = [Session.objects.get(import_links__imported=import_id) for import_id in import_ids]
-    urls = [reverse("session-detail", args=[session.agent_id, session.pk]) for session in sessions]
+    return {
+        name: _measured(client, [_url(session, asked) for session in sessions], runs) for name, asked in PAGES.items()
+    }
+
+
+def _url(session: Any, asked: str) -> str:
+    from django.urls import reverse
+
+    path = reverse("session-detail", args=[session.agent_id, session.pk])
+    return path + asked.format(middle=session.last_seq // 2, turn=session.turn_count)
+
+
+def _measured(client: Any, urls: list[str], runs: int) -> list[Page]:
     rounds = [[_timed(lambda url=url: client.get(url)) for url in urls] for _ in range(runs + 3)][3:]
     return [_summary(client, url, [times[n] for times in rounds]) for n, url in enumerate(urls)]
 
 
-def _summary(client: Any, url: str, times: list[tuple[float, float]]) -> dict[str, Any]:
+def _summary(client: Any, url: str, times: list[tuple[float, float]]) -> Page:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 

@@ -6,7 +6,7 @@ class Migration(migrations.Migration):
     takes what differs and no index is written to: 360 bytes less for each event of a small file (docs/operations.md).
     """
 
-    dependencies = [("sessions_app", "0046_run_findings")]
+    dependencies = [("sessions_app", "0047_search_in_order")]
 
     operations = [
         migrations.RunSQL(

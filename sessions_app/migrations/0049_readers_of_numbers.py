@@ -6,7 +6,7 @@ class Migration(migrations.Migration):
     """Members who see numbers only, mails about mentions, and how wide somebody made the columns of a list."""
 
     dependencies = [
-        ("sessions_app", "0046_run_findings"),
+        ("sessions_app", "0048_more_room_for_turns"),
     ]
 
     operations = [

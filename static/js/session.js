@@ -4,6 +4,7 @@ import "./session/navigation.js";
 import "./session/lenses.js";
 import "./session/keys.js";
 import "./session/rail.js";
+import "./session/menus.js";
 import "./session/live.js";
 import "./session/strip.js";
 import "./session/heat.js";

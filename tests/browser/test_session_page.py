@@ -111,6 +111,24 @@ def test_scrolling_fetches_what_comes_next_and_a_turn_stays_one_section(open_pag
     assert page.locator(".turn").count() == 1
 
 
+def test_g_leads_to_the_end_of_a_long_session_and_back(open_page, agent):
+    session = session_with(
+        agent, [asked("p", "Count"), *(said(f"m{n}", f"Number {n}\n\nand more") for n in range(400))]
+    )
+    Session.objects.filter(pk=session.pk).update(phase="completed")
+    page = open_page(path_of(session))
+    page.keyboard.press("G")
+    expect(page.locator("#e-401")).to_be_in_viewport()
+    page.wait_for_timeout(500)  # nothing that comes in later may take it away
+    expect(page.locator("#e-401")).to_be_in_viewport()
+    expect(page.locator("#e-300")).to_have_count(0)
+    page.keyboard.press("g")
+    expect(page.locator("#e-2")).to_be_in_viewport()
+    expect(page.locator("#e-401")).to_have_count(0)
+    page.keyboard.press("G")  # over what is loaded and over what is not
+    expect(page.locator("#e-401")).to_be_in_viewport()
+
+
 def test_earlier_rows_come_above_without_moving_what_is_read(open_page, agent):
     session = session_with(
         agent, [asked("p", "Count"), *(said(f"m{number}", f"Number {number}") for number in range(120))]
@@ -121,7 +139,7 @@ def test_earlier_rows_come_above_without_moving_what_is_read(open_page, agent):
     page.locator(".more.before").scroll_into_view_if_needed()
     before = page.locator("#e-90").bounding_box()["y"]
     page.mouse.wheel(0, -5)
-    expect(page.locator("#e-50")).to_be_attached()
+    expect(page.locator("#e-60")).to_be_attached()
     assert abs(page.locator("#e-90").bounding_box()["y"] - before) < 60
 
 

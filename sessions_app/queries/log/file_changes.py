@@ -81,6 +81,11 @@ def files_of(session_id: UUID, after: str = "") -> Files:
     return Files(rows[:FILES], len(rows) > FILES)
 
 
+def first_files(session_id: UUID, count: int) -> list[ChangedFile]:
+    """So many files that were changed at most, in the order of their paths."""
+    return list(ChangedFile.objects.filter(session_id=session_id).exclude(kind="failed").order_by("path")[:count])
+
+
 def file_at(session: Session, path: str, until: int | None = None, since: int = 0) -> FileView | None:
     """A file with what differs between two of its versions, of the whole session unless told; None for no such file."""
     path = stored(path)

@@ -14,7 +14,7 @@ from sessions_app.models import Approval, Turn
 
 PAGE = 24
 """Turns of the outline that come with the page; others are fetched ``MORE`` at a time as it is scrolled."""
-MORE = 200
+MORE = 48
 PROMPT = 600
 """Characters of a prompt that are read for its title: some begin with sections that are left out of it."""
 STEPS = 20

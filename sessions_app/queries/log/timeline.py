@@ -24,9 +24,9 @@ from . import links
 from .links import EventOrigin
 from .model_requests import RequestFacts
 
-ROWS = 36
-"""With their results about 60 events: what a screen and a half of reading takes."""
-BEFORE = 12
+ROWS = 24
+"""With their results about 40 events: what a screen of reading takes."""
+BEFORE = 8
 """Rows shown above an event that a link leads to."""
 TEXT = 8 * 1024
 """Characters of a text that a row holds; the rest is one click away."""

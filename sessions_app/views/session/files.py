@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.changes.history import Hunk
 from sessions_app.changes.paths import is_outside
-from sessions_app.models import ChangedFile, Session
+from sessions_app.models import ChangedFile, FileScan, Session
 from sessions_app.queries.log import file_changes as queries
 from sessions_app.queries.log.file_changes import FileView, Version
 from sessions_app.rendering.text import clean
@@ -24,6 +24,8 @@ from .. import access
 from ..pages import page_or_fragment
 from .addresses import fragment, number, session_at
 
+NAMED = 8
+"""Files that the card of a session names."""
 ROWS = 1_500
 """Rows of a diff on one page."""
 WORDS = {
@@ -90,13 +92,37 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
     return page_or_fragment(request, "sessions/files/index.html", "sessions/files/_file.html", context)
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The files that the card of a session names, and how many there are besides."""
+
+    leaves: list[Leaf]
+    more: int
+    url: str
+
+
+def named(session: Session, scan: FileScan | None) -> Named | None:
+    """The first files of a session in the order of their paths; None where none is known to have changed."""
+    if scan is None or not scan.files:
+        return None
+    url = _files_url(session)
+    files = queries.first_files(session.pk, NAMED)
+    leaves = [Leaf(_name_of(file), file, f"{url}?{urlencode({'path': file.path})}") for file in files]
+    return Named(leaves, max(0, scan.files - len(leaves)), url)
+
+
+def _name_of(file: ChangedFile) -> str:
+    return file.path.rstrip("/").rsplit("/", 1)[-1] or file.path
+
+
 @require_safe
 @access.viewer
 def link(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """The link to the files in the head of the session, with what they came to so far."""
+    """The link to the files beside the session, with what they came to so far; and their names for its card."""
     session = session_at(request, agent_id, session_id)
     file_changes.read_on(session.pk)
-    context = {"session": session, "scan": queries.scan_of(session.pk)}
+    scan = queries.scan_of(session.pk)
+    context = {"session": session, "scan": scan, "for_card": named(session, scan)}
     return fragment(request, "sessions/files/_link.html", context, "Files changed")
 
 

@@ -24,7 +24,7 @@ from sessions_app.services import sessions
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
-from . import composer, lenses, replay
+from . import composer, files, lenses, replay
 from .addresses import Place, at, event_url, fragment, number, place_in, session_at
 from .event import inspected_at
 from .head import head_of, runs_here, trigger_run_of
@@ -59,6 +59,7 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
             "head": head,
             "log_hash": links.head_hash(session.pk),
             "happened": happened_in(session, head.files, request.member.workspace.rules_off),
+            "named": files.named(session, head.files),
             "composer": composer.composer_of(session, request.member),
         }
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
@@ -220,7 +221,7 @@ def overview(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> H
     session = session_at(request, agent_id, session_id)
     head = head_of(request, session)
     happened = happened_in(session, head.files, request.member.workspace.rules_off)
-    context = {"session": session, "head": head, "happened": happened}
+    context = {"session": session, "head": head, "happened": happened, "named": files.named(session, head.files)}
     return fragment(request, "sessions/side/_overview.html", context, "Overview")
 
 

@@ -34,7 +34,7 @@ async function step(by) {
   const [place] = at < 0 ? [] : awayBetween(all[at], all[to], by);
   if (place) return (await bringBack(place, by)) && step(by);
   if (to >= 0 && to < all.length) return focusOn(all[to]);
-  document.querySelector(`#timeline > .more.${by > 0 ? "after" : "before"}`)?.click();
+  document.querySelector(`#timeline > .more.${by > 0 ? "after" : "before"} > a`)?.click();
 }
 
 // Back goes to the head of this turn first, as players of music do.

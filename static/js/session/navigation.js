@@ -148,7 +148,7 @@ document.addEventListener("click", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   const link = event.target.closest("a");
   if (!link) return;
-  const own = link.closest("#outline a[href*='turn='], .turn-no, a[data-hit], a[data-inspect], [data-close-inspector], [data-close-search], [data-open-facts], .more > a");
+  const own = link.closest("#outline a[href*='turn='], .turn-no, a[data-hit], a[data-inspect], [data-close-inspector], [data-close-search], [data-open-facts], .more[hx-get] > a");
   if (!own) return;
   const address = new URL(link.href);
   const turn = address.searchParams.get("turn");

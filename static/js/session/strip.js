@@ -18,7 +18,7 @@ const view = () => strip()?.querySelector(".band-view");
 let told = null;
 let asking = null;
 async function places() {
-  const { api, seq } = strip().dataset;
+  const { api, lastSeq: seq } = strip().dataset;
   if (told?.seq === seq) return told;
   asking ??= fetch(api, { headers: { Accept: "application/json" } }).then((answer) => (answer.ok ? answer.json() : null));
   const answer = await asking;

@@ -3,11 +3,11 @@
 import { isBeingFilledIn } from "../keyboard.js";
 import { askFrame, eachFrame, holdInPlace, keepInPlace } from "./frame.js";
 
-const LEAVE = 2; // screens above or below the one that is read
-const RETURN = 1.25;
+const LEAVE = 1; // screens above or below the one that is read
+const RETURN = 0.75;
 const UNSEEN = 0.5; // beyond this, rows stay on the page and are not laid out
 const ROWS = 24; // of a part that is fetched again: long ones still fit into one answer of the server
-const CHUNK = 36; // rows that the server sends at once (queries/log/timeline.py)
+const CHUNK = 24; // rows that the server sends at once (queries/log/timeline.py)
 const PRINTED = 40; // parts that come back for a printer; the page waits for each
 const RETRY = 2_000; // ms
 

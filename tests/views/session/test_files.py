@@ -107,7 +107,7 @@ def test_the_head_of_the_session_leads_to_the_files_and_reads_them_by_itself(vie
     assert link["href"] == f"{path_of(edited)}/files" and "load" in link["hx-trigger"]
     assert not FileScan.objects.exists()
     piece = Page(viewer.get(link["hx-get"], headers={"HX-Request": "true"}).content)
-    assert piece.text == "3 files +3 −3" and "hx-get" not in piece.all("a")[0]
+    assert piece.text.endswith(" 3 files +3 −3") and "hx-get" not in piece.all("a", id="files-link")[0]
     assert "3 files +3 −3" in Page(viewer.get(path_of(edited)).content).text
 
 
@@ -166,3 +166,19 @@ def test_what_strangers_wrote_is_only_text(viewer, agent):
         assert answer.status_code == 200
         content = answer.content.decode()
         assert "<script>alert" not in content and "\u202e" not in content and "\x1b" not in content
+
+
+def test_the_card_names_the_files_and_each_name_leads_to_its_diff(viewer, edited):
+    (place,) = Page(viewer.get(path_of(edited)).content).all("ul", id="card-files")
+    assert "hidden" in place, "nobody has read them yet"
+    fetched = Page(viewer.get(f"{path_of(edited)}/files/link", headers={"HX-Request": "true"}).content)
+    (names,) = fetched.all("ul", id="card-files")
+    assert names["hx-swap-oob"] == "true"
+    page = Page(viewer.get(path_of(edited)).content)
+    (names,) = page.all("ul", id="card-files")
+    assert "hidden" not in names and "hx-swap-oob" not in names
+    links = {link["href"] for link in page.all("a") if "files?path=" in (link.get("href") or "")}
+    expected = {
+        f"{path_of(edited)}/files?path={path}#file" for path in ("%2Fetc%2Fhosts", "src%2Fapp%2Fa.py", "gen.txt")
+    }
+    assert links == expected, "and none of the file in which no edit succeeded"
