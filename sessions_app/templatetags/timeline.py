@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, ngettext
 
 from sessions_app.changes.history import Hunk
 from sessions_app.models import Approval, ModelRequest, Session, Turn
@@ -273,3 +274,62 @@ def title_of(session: Session) -> str:
 @register.filter
 def prompt_title(prompt: str, limit: int = 120) -> str:
     return titles.title_of_prompt(prompt, limit)
+
+
+@register.filter
+def inspects(seq: int) -> str:
+    """``: inspect event 12``. A filter, as the next ones: each row has it, and ``blocktranslate`` takes far longer."""
+    return gettext(": inspect event %(seq)s") % {"seq": seq}
+
+
+@register.filter
+def went_in(shown: SafeString) -> SafeString:
+    """``1.2 k in``: of a request, what ``tokens`` says."""
+    return format_html(gettext("{tokens} in"), tokens=shown)
+
+
+@register.filter
+def was_written(shown: SafeString) -> SafeString:
+    """``1.2 k written``: to the cache."""
+    return format_html(gettext("{tokens} written"), tokens=shown)
+
+
+@register.filter
+def went_out(shown: SafeString) -> SafeString:
+    """``1.2 k out``: of a response."""
+    return format_html(gettext("{tokens} out"), tokens=shown)
+
+
+@register.filter
+def sent_of(context: int | None, largest: int | None) -> str:
+    """How large the context of a request is, and that of the largest."""
+    values = {"sent": numbers.exact(context), "most": numbers.exact(largest)}
+    return gettext("%(sent)s tokens sent, %(most)s at most in this session") % values
+
+
+@register.filter
+def count_of_words(number: int, is_cut: Any = False) -> str:
+    """``12 words``, and ``over 12 words`` of a text that goes on."""
+    if is_cut:
+        words = ngettext("over %(shown)s word", "over %(shown)s words", number)
+    else:
+        words = ngettext("%(shown)s word", "%(shown)s words", number)
+    return words % {"shown": numbers.exact(number)}
+
+
+@register.filter
+def turn_word(number: int) -> str:
+    """``turn`` or ``turns``, which stands behind the number of a narrow list."""
+    return ngettext("turn", "turns", number)
+
+
+@register.filter
+def error_word(number: int) -> str:
+    """``error`` or ``errors``, likewise."""
+    return ngettext("error", "errors", number)
+
+
+@register.filter
+def choosing(title: str) -> str:
+    """What the box before a row of the list does."""
+    return gettext("Choose %(title)s") % {"title": title}

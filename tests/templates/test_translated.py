@@ -14,16 +14,6 @@ TEMPLATES = ROOT / "templates"
 TO_DO: set[str] = {
     "redaction",
     "reviews",
-    "sessions",
-    "sessions/composer",
-    "sessions/facts",
-    "sessions/files",
-    "sessions/happened",
-    "sessions/inspector",
-    "sessions/lenses",
-    "sessions/replay",
-    "sessions/reviews",
-    "sessions/rows",
     "usage",
 }
 """Folders with words that are not translated yet; one that is leaves the list."""
