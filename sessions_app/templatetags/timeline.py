@@ -333,3 +333,16 @@ def error_word(number: int) -> str:
 def choosing(title: str) -> str:
     """What the box before a row of the list does."""
     return gettext("Choose %(title)s") % {"title": title}
+
+
+@register.filter
+def count_of_new(number: int) -> str:
+    """``3 new``: events since somebody read the session."""
+    return gettext("%(number)s new") % {"number": numbers.exact(number)}
+
+
+@register.filter
+def finding_words(labels: list[str]) -> str:
+    """``findings: a, b`` of a session, for those who do not see the flag."""
+    words = ngettext("finding: %(names)s", "findings: %(names)s", len(labels))
+    return words % {"names": ", ".join(map(str, labels))}
