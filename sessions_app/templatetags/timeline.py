@@ -87,9 +87,10 @@ def spent(request: ModelRequest) -> SafeString | str:
     amount = request.cost_recorded if request.cost_recorded is not None else request.cost_priced
     if amount is None:
         return ""
-    source = (
-        "reported by the recorder" if request.cost_recorded is not None else f"estimated with {request.price_source}"
-    )
+    if request.cost_recorded is not None:
+        source = gettext("reported by the recorder")
+    else:
+        source = gettext("estimated with %(source)s") % {"source": request.price_source}
     return format_html(
         '<span class="num" title="{}, {}">{}</span>', numbers.dollars(amount), source, numbers.money(amount)
     )
@@ -229,13 +230,14 @@ def turn_span(turn: Turn) -> SafeString:
     """
     until, began_next = turn.ended_at, getattr(turn, "next_started_at", None)
     if turn.started_at is None or until is None:
-        return _said(numbers.UNKNOWN, "the source does not say")
+        return _said(numbers.UNKNOWN, gettext("the source does not say"))
     if until == turn.started_at and turn.event_count > 1:
-        return _said(numbers.UNKNOWN, "all its events have the same time")
+        return _said(numbers.UNKNOWN, gettext("all its events have the same time"))
     is_late = began_next is not None and turn.started_at <= began_next < until
     milliseconds = ((began_next if is_late else until) - turn.started_at).total_seconds() * 1000
     if is_late:
-        return _said(f"≤ {numbers.duration(milliseconds)}", "until the next turn: some of its events have later times")
+        title = gettext("until the next turn: some of its events have later times")
+        return _said(f"≤ {numbers.duration(milliseconds)}", title)
     return _said(numbers.duration(milliseconds), f"{milliseconds / 1000:,.3f} s")
 
 
