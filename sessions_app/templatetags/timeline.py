@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, ngettext
 
 from sessions_app.changes.history import Hunk
 from sessions_app.models import Approval, ModelRequest, Session, Turn
@@ -87,9 +88,10 @@ def spent(request: ModelRequest) -> SafeString | str:
     amount = request.cost_recorded if request.cost_recorded is not None else request.cost_priced
     if amount is None:
         return ""
-    source = (
-        "reported by the recorder" if request.cost_recorded is not None else f"estimated with {request.price_source}"
-    )
+    if request.cost_recorded is not None:
+        source = gettext("reported by the recorder")
+    else:
+        source = gettext("estimated with %(source)s") % {"source": request.price_source}
     return format_html(
         '<span class="num" title="{}, {}">{}</span>', numbers.dollars(amount), source, numbers.money(amount)
     )
@@ -229,13 +231,14 @@ def turn_span(turn: Turn) -> SafeString:
     """
     until, began_next = turn.ended_at, getattr(turn, "next_started_at", None)
     if turn.started_at is None or until is None:
-        return _said(numbers.UNKNOWN, "the source does not say")
+        return _said(numbers.UNKNOWN, gettext("the source does not say"))
     if until == turn.started_at and turn.event_count > 1:
-        return _said(numbers.UNKNOWN, "all its events have the same time")
+        return _said(numbers.UNKNOWN, gettext("all its events have the same time"))
     is_late = began_next is not None and turn.started_at <= began_next < until
     milliseconds = ((began_next if is_late else until) - turn.started_at).total_seconds() * 1000
     if is_late:
-        return _said(f"≤ {numbers.duration(milliseconds)}", "until the next turn: some of its events have later times")
+        title = gettext("until the next turn: some of its events have later times")
+        return _said(f"≤ {numbers.duration(milliseconds)}", title)
     return _said(numbers.duration(milliseconds), f"{milliseconds / 1000:,.3f} s")
 
 
@@ -274,3 +277,75 @@ def title_of(session: Session) -> str:
 @register.filter
 def prompt_title(prompt: str, limit: int = 120) -> str:
     return titles.title_of_prompt(prompt, limit)
+
+
+@register.filter
+def inspects(seq: int) -> str:
+    """``Inspect event 12``. A filter, as the next ones: each row has it, and ``blocktranslate`` takes far longer."""
+    return gettext("Inspect event %(seq)s") % {"seq": seq}
+
+
+@register.filter
+def went_in(shown: SafeString) -> SafeString:
+    """``1.2 k in``: of a request, what ``tokens`` says."""
+    return format_html(gettext("{tokens} in"), tokens=shown)
+
+
+@register.filter
+def was_written(shown: SafeString) -> SafeString:
+    """``1.2 k written``: to the cache."""
+    return format_html(gettext("{tokens} written"), tokens=shown)
+
+
+@register.filter
+def went_out(shown: SafeString) -> SafeString:
+    """``1.2 k out``: of a response."""
+    return format_html(gettext("{tokens} out"), tokens=shown)
+
+
+@register.filter
+def sent_of(context: int | None, largest: int | None) -> str:
+    """How large the context of a request is, and that of the largest."""
+    values = {"sent": numbers.exact(context), "most": numbers.exact(largest)}
+    return gettext("%(sent)s tokens sent, %(most)s at most in this session") % values
+
+
+@register.filter
+def count_of_words(number: int, is_cut: Any = False) -> str:
+    """``12 words``, and ``over 12 words`` of a text that goes on."""
+    if is_cut:
+        words = ngettext("over %(shown)s word", "over %(shown)s words", number)
+    else:
+        words = ngettext("%(shown)s word", "%(shown)s words", number)
+    return words % {"shown": numbers.exact(number)}
+
+
+@register.filter
+def turn_word(number: int) -> str:
+    """``turn`` or ``turns``, which stands behind the number of a narrow list."""
+    return ngettext("turn", "turns", number)
+
+
+@register.filter
+def error_word(number: int) -> str:
+    """``error`` or ``errors``, likewise."""
+    return ngettext("error", "errors", number)
+
+
+@register.filter
+def choosing(title: str) -> str:
+    """What the box before a row of the list does."""
+    return gettext("Choose %(title)s") % {"title": title}
+
+
+@register.filter
+def count_of_new(number: int) -> str:
+    """``3 new``: events since somebody read the session."""
+    return gettext("%(number)s new") % {"number": numbers.exact(number)}
+
+
+@register.filter
+def finding_words(labels: list[str]) -> str:
+    """``findings: a, b`` of a session, for those who do not see the flag."""
+    words = ngettext("finding: %(names)s", "findings: %(names)s", len(labels))
+    return words % {"names": ", ".join(map(str, labels))}

@@ -13,22 +13,6 @@ from .words import traps, untranslated
 TEMPLATES = ROOT / "templates"
 TO_DO: set[str] = {
     "redaction",
-    "reviews",
-    "sessions",
-    "sessions/composer",
-    "sessions/cost",
-    "sessions/facts",
-    "sessions/files",
-    "sessions/happened",
-    "sessions/head",
-    "sessions/inspector",
-    "sessions/lenses",
-    "sessions/list",
-    "sessions/replay",
-    "sessions/reviews",
-    "sessions/rows",
-    "sessions/side",
-    "sessions/strip",
     "usage",
 }
 """Folders with words that are not translated yet; one that is leaves the list."""

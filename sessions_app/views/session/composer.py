@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from sessions_app.models import Agent, Member, Role, Session
 from sessions_app.queries.sessions import turn_state
 from sessions_app.rendering import text
@@ -26,12 +29,6 @@ STOPPING = Mark("stopping", "note", "running")
 NO_MONEY = Mark("budget exceeded", "waits", "waits")
 ENDED_WITH_AN_ERROR = Mark("the last turn ended with an error", "wrong", "wrong")
 INTERRUPTED = Mark("the last turn was interrupted", "quiet", "close")
-CONTINUE = {
-    ARCHIVED: "Continue in a new session…",
-    IMPORTED: "Continue in a new session…",
-    STOPPED: "continue with another agent…",
-}
-"""The words of the link to a new session, where this one takes no message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,21 +105,25 @@ class Composer:
     def words(self) -> str:
         """What follows from it for who would say something; empty where the hint says so."""
         if self.mode == RUNNING and (place := self.turn_state.place) and place.before:
-            number = f"{place.before:,}" if place.is_exact else f"at least {place.before:,}"
-            return (
-                f"Waits for a worker behind {number} {'other' if place.before == 1 else 'others'} of the same sender."
-            )
+            return _place_words(place.before, is_exact=place.is_exact)
         return {
-            ARCHIVED: "It can be read and exported, and no message reaches its agent.",
-            IMPORTED: "Read-only.",
-            EXTERNAL: f"A message goes into the log; {self._agent_name} reads it there when it looks.",
-            STOPPED: "It begins no turns.",
+            ARCHIVED: _("It can be read and exported, and no message reaches its agent."),
+            IMPORTED: _("Read-only."),
+            EXTERNAL: _("A message goes into the log; %(agent)s reads it there when it looks.")
+            % {"agent": self._agent_name},
+            STOPPED: _("It begins no turns."),
         }.get(self.mode, "")
 
     @property
     def way_on(self) -> str:
         """The words of the link to a session that continues this one; empty where this one goes on itself."""
-        return CONTINUE.get(self.mode, "") if self.may_act else ""
+        if not self.may_act:
+            return ""
+        return {
+            ARCHIVED: _("Continue in a new session…"),
+            IMPORTED: _("Continue in a new session…"),
+            STOPPED: _("continue with another agent…"),
+        }.get(self.mode, "")
 
     @property
     def hint(self) -> str:
@@ -131,22 +132,38 @@ class Composer:
             return ""
         if self.mode == IDLE:
             return (
-                "Your message will be sent after those that are queued."
+                _("Your message will be sent after those that are queued.")
                 if self.is_held_back
-                else "Your message is sent at once."
+                else _("Your message is sent at once.")
             )
         return {
-            WAITS: "Messages are queued until the approval is decided.",
-            RUNNING: "Your message will be sent after this turn.",
+            WAITS: _("Messages are queued until the approval is decided."),
+            RUNNING: _("Your message will be sent after this turn."),
         }.get(self.mode, "")
 
     @property
     def queued_word(self) -> str:
-        return "held back" if self.is_held_back else "next"
+        return _("held back") if self.is_held_back else _("next")
 
     @property
     def _agent_name(self) -> str:
         return text.first_line(self.agent.name, 300)
+
+
+def _place_words(before: int, *, is_exact: bool) -> str:
+    if is_exact:
+        words = ngettext(
+            "Waits for a worker behind %(number)s other of the same sender.",
+            "Waits for a worker behind %(number)s others of the same sender.",
+            before,
+        )
+    else:
+        words = ngettext(
+            "Waits for a worker behind at least %(number)s other of the same sender.",
+            "Waits for a worker behind at least %(number)s others of the same sender.",
+            before,
+        )
+    return words % {"number": f"{before:,}"}
 
 
 def composer_of(session: Session, member: Member) -> Composer:

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from sessions_app import extensions
@@ -62,9 +63,13 @@ def _tab(session: Session, inspected: event_detail.Inspected, tab: str) -> dict[
     if tab in ("arguments", "result"):
         return _parts(session, inspected, tab)
     own, answer = inspected.entry.seq, inspected.result.seq if inspected.result else None
-    of_call = [("Arguments", own, "arguments"), ("Result", answer or own, "text"), ("Details", answer or own, "result")]
+    of_call = [
+        (_("Arguments"), own, "arguments"),
+        (_("Result"), answer or own, "text"),
+        (_("Details"), answer or own, "result"),
+    ]
     wanted = {
-        "text": [("Text", own, "text"), ("Data", own, "data")],
+        "text": [(_("Text"), own, "text"), (_("Data"), own, "data")],
         "raw": of_call if inspected.call or inspected.entry.kind == "tool_result" else [],
     }.get(tab, [])
     values = [(title, seq, column, event_detail.value(session.pk, seq, column)) for title, seq, column in wanted]
@@ -104,8 +109,8 @@ def inspector(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq
     session = session_at(request, agent_id, session_id)
     context = at(session, place_in(session, request.GET), **inspected_at(request, session, seq))
     if "inspected" not in context:
-        raise Http404(f"There is no event {seq} in this session.")
-    return fragment(request, "sessions/inspector/_inspector.html", context, f"Event {seq}")
+        raise Http404(_("There is no event %(seq)s in this session.") % {"seq": seq})
+    return fragment(request, "sessions/inspector/_inspector.html", context, _("Event %(seq)s") % {"seq": seq})
 
 
 @require_safe
@@ -115,10 +120,10 @@ def body(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int
     session = session_at(request, agent_id, session_id)
     inspected = event_detail.event(session.pk, min(seq, MOST))
     if inspected is None:
-        raise Http404(f"There is no event {seq} in this session.")
+        raise Http404(_("There is no event %(seq)s in this session.") % {"seq": seq})
     parts, result = _bodies(session, inspected)
     context = at(session, place_in(session, request.GET), entry=inspected.entry, result=result, **parts)
-    return fragment(request, "sessions/rows/_body.html", context, f"Event {seq}")
+    return fragment(request, "sessions/rows/_body.html", context, _("Event %(seq)s") % {"seq": seq})
 
 
 @require_safe
@@ -140,7 +145,7 @@ def whole(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: in
     context = at(
         session, place_in(session, request.GET), value=value, seq=seq, html=html, is_unescaped=meant is not None
     )
-    return fragment(request, "sessions/inspector/_whole.html", context, f"Event {seq}")
+    return fragment(request, "sessions/inspector/_whole.html", context, _("Event %(seq)s") % {"seq": seq})
 
 
 @require_safe
@@ -150,8 +155,8 @@ def kept(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int
     session = session_at(request, agent_id, session_id)
     columns = event_detail.kept(session.pk, min(seq, MOST))
     if columns is None:
-        raise Http404(f"There is no event {seq} in this session.")
+        raise Http404(_("There is no event %(seq)s in this session.") % {"seq": seq})
     json = toolbody.as_json(columns)
     context = at(session, place_in(session, request.GET), seq=seq, json=json[:KEPT], characters=len(json))
     context |= {"cut": len(json) > KEPT, "shown_characters": KEPT}
-    return fragment(request, "sessions/lenses/_kept.html", context, f"Event {seq}")
+    return fragment(request, "sessions/lenses/_kept.html", context, _("Event %(seq)s") % {"seq": seq})

@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpResponse, HttpResponseBadRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import Session
@@ -22,12 +24,17 @@ from .. import access
 from .addresses import EVERYTHING, JOINED, Place, at, fragment, place_in, session_at
 from .timeline import layout, lens_rows, said
 
-NAMES = {lenses.STORY: "Story", lenses.TOOLS: "Tools", lenses.REQUESTS: "Requests", lenses.RAW: "Raw"}
+NAMES = {
+    lenses.STORY: gettext_lazy("Story"),
+    lenses.TOOLS: gettext_lazy("Tools"),
+    lenses.REQUESTS: gettext_lazy("Requests"),
+    lenses.RAW: gettext_lazy("Raw"),
+}
 TITLES = {
-    lenses.STORY: "Prompts, replies, and one line for each run of tool calls (1)",
-    lenses.TOOLS: "Every tool call as a table to sort and filter (2)",
-    lenses.REQUESTS: "Every model request with its context, cache, tokens and price (3)",
-    lenses.RAW: "Every event as it is kept (4)",
+    lenses.STORY: gettext_lazy("Prompts, replies, and one line for each run of tool calls (1)"),
+    lenses.TOOLS: gettext_lazy("Every tool call as a table to sort and filter (2)"),
+    lenses.REQUESTS: gettext_lazy("Every model request with its context, cache, tokens and price (3)"),
+    lenses.RAW: gettext_lazy("Every event as it is kept (4)"),
 }
 
 
@@ -62,7 +69,7 @@ def tabs(session: Session) -> list[Tab]:
     """The links to all lenses, with what stands under each."""
     found = lenses.counts(session)
     return [
-        Tab(lens, NAMES[lens], TITLES[lens], getattr(found, lens), found.more and lens == lenses.REQUESTS)
+        Tab(lens, str(NAMES[lens]), str(TITLES[lens]), getattr(found, lens), found.more and lens == lenses.REQUESTS)
         for lens in lenses.LENSES
     ]
 
@@ -125,14 +132,21 @@ class Column:
     state: str
 
 
-HEADS = {"": "Time", "tool": "Tool", "object": "Object", "result": "Result", "took": "Took", "cost": "Output · cost"}
+HEADS = {
+    "": gettext_lazy("Time"),
+    "tool": gettext_lazy("Tool"),
+    "object": gettext_lazy("Object"),
+    "result": gettext_lazy("Result"),
+    "took": gettext_lazy("Took"),
+    "cost": gettext_lazy("Output · cost"),
+}
 DOWN_FIRST = ("took", "cost")
 """What is looked for there is the most of it."""
 
 
 def columns(place: Place) -> list[Column]:
     """Heads of the table of calls; what it is sorted by, once more, turns the order round."""
-    return [_column(by, name, place) for by, name in HEADS.items()]
+    return [_column(by, str(name), place) for by, name in HEADS.items()]
 
 
 def _column(by: str, name: str, place: Place) -> Column:
@@ -166,7 +180,7 @@ def context(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Ht
     points, total = model_requests.chart(session.pk)
     chart = Chart.of(points, total) if len(points) > 1 else None
     place = place_in(session, request.GET)
-    return fragment(request, "sessions/lenses/_context.html", at(session, place, chart=chart), "Context")
+    return fragment(request, "sessions/lenses/_context.html", at(session, place, chart=chart), _("Context"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +204,8 @@ class Chart:
         stretches = []
         for number in range(0, len(points), every):
             highest = max(points[number : number + every], key=lambda point: point.context)
-            title = f"up to {numbers.tokens(highest.context)} tokens, event {highest.seq}"
+            said_here = {"tokens": numbers.tokens(highest.context), "seq": highest.seq}
+            title = _("up to %(tokens)s tokens, event %(seq)s") % said_here
             stretches.append((round(number * step), round(step * every), highest.seq, title))
         pairs = zip(points, points[1:], strict=False)
         falls = sum(later.context < (1 - FALL) * earlier.context for earlier, later in pairs)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from sessions_app.models import Agent, EventLink, Session
 from sessions_app.queries.log.links import EventOrigin
 from sessions_app.queries.log.timeline import Entry, Window
@@ -16,13 +19,13 @@ Kind = EventLink.Origin
 REPORTED = frozenset({"approval", "escalation", "status"})
 """Kinds that are the desk's own word: from elsewhere they are what somebody reports."""
 REPORTERS = {
-    "member": "a member of this workspace",
-    "api_key": "an API key",
-    "trigger": "a trigger",
-    "slack": "somebody in Slack",
-    "agent": "an agent that runs here",
-    "command": "the command line",
-    "system": "the desk itself",
+    "member": gettext_lazy("a member of this workspace"),
+    "api_key": gettext_lazy("an API key"),
+    "trigger": gettext_lazy("a trigger"),
+    "slack": gettext_lazy("somebody in Slack"),
+    "agent": gettext_lazy("an agent that runs here"),
+    "command": gettext_lazy("the command line"),
+    "system": gettext_lazy("the desk itself"),
 }
 PEOPLE = frozenset({"member", "slack", "trigger"})
 """Reporters whose messages the desk itself takes in, under their own name."""
@@ -38,10 +41,10 @@ class Said:
 
 
 ORIGINS = {
-    "file": "read from a file",
-    "runtime": "made by the agent that runs here",
-    "api": "sent from outside, over the API",
-    "desk": "written by this desk",
+    "file": gettext_lazy("read from a file"),
+    "runtime": gettext_lazy("made by the agent that runs here"),
+    "api": gettext_lazy("sent from outside, over the API"),
+    "desk": gettext_lazy("written by this desk"),
 }
 USUAL_DELAY = timedelta(minutes=5)
 """Between a claimed time and that of receipt: what batches and slow networks explain."""
@@ -64,11 +67,11 @@ class CameIn:
 def came_in(entry: Entry, origin: EventOrigin | None) -> CameIn:
     """What the inspector says of an event's origin."""
     if origin is None:
-        return CameIn("unknown: no link says so; run audit verify", "", "", None, False, None)
+        return CameIn(_("unknown: no link says so; run audit verify"), "", "", None, False, None)
     is_claimed = origin.kind == Kind.API and entry.at is not None and origin.received_at is not None
     is_other = is_claimed and abs(origin.received_at - entry.at) > USUAL_DELAY
     return CameIn(
-        ORIGINS.get(origin.kind, origin.kind), origin.reported_by, REPORTERS.get(origin.reporter_kind, ""),
+        str(ORIGINS.get(origin.kind, origin.kind)), origin.reported_by, str(REPORTERS.get(origin.reporter_kind, "")),
         origin.received_at, is_other, entry.data.get("reported") if origin.kind == Kind.FILE else None,
     )  # fmt: skip
 
@@ -98,25 +101,26 @@ def marks_of(session: Session, window: Window) -> dict[int, Said]:
     for seq, result in window.results.items():
         mark = _mark(result, window.origins, own)
         if mark and seq not in found:
-            found[seq] = Said(f"result {mark.words}", mark.name, mark.title)
+            found[seq] = Said(_("result %(mark)s") % {"mark": mark.words}, mark.name, mark.title)
     return found
 
 
 def _mark(entry: Entry, origins: Mapping[int, EventOrigin], own: EventOrigin | None) -> Said | None:
     origin = origins.get(entry.seq)
     if origin is None:
-        return Said("unknown origin", title="No link says how this came in: run audit verify")
+        return Said(_("unknown origin"), title=_("No link says how this came in: run audit verify"))
     if origin.kind == Kind.DESK:
-        return Said("this desk", title="Written by this desk itself")
+        return Said(_("this desk"), title=_("Written by this desk itself"))
     if origin.kind == Kind.FILE and (own is None or own.kind != Kind.FILE):
-        return Said("from a file", title="Read from a file")
+        return Said(_("from a file"), title=_("Read from a file"))
     if origin.kind != Kind.API:
         return None
     if _is_own_message(entry, origin) or _is_same(origin, own):
         return None
-    who = REPORTERS.get(origin.reporter_kind, "somebody")
+    who = REPORTERS.get(origin.reporter_kind, _("somebody"))
     name = text.first_line(origin.reported_by, 60)
-    return Said("sent by" if name else "sent from outside", name, f"Sent over the API by {who}")
+    title = _("Sent over the API by %(who)s") % {"who": who}
+    return Said(_("sent by") if name else _("sent from outside"), name, title)
 
 
 def _is_own_message(entry: Entry, origin: EventOrigin) -> bool:
@@ -137,7 +141,7 @@ def teller_of(entry: Entry, window: Window) -> str:
         return ""
     origin = window.origins.get(entry.seq)
     if origin is None:
-        return "somebody"
+        return _("somebody")
     if origin.kind == Kind.FILE:
-        return "the file"
-    return text.first_line(origin.reported_by, 60) or "somebody outside" if origin.kind == Kind.API else ""
+        return _("the file")
+    return text.first_line(origin.reported_by, 60) or _("somebody outside") if origin.kind == Kind.API else ""
