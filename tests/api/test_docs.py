@@ -57,6 +57,7 @@ LITERALLY = {
     "/api/v1/sessions/{session_id}/events": {"get", "post"},
     "/api/v1/sessions/{session_id}/stream": {"get"},
     "/api/v1/sessions/{session_id}/replay": {"get"},
+    "/api/v1/sessions/{session_id}/state": {"get", "put", "delete"},
     "/api/v1/sessions/{session_id}/export": {"get"},
     "/api/v1/sessions/{session_id}/export/report": {"get"},
     "/api/v1/sessions/{session_id}/redactions": {"get", "post"},

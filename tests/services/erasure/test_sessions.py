@@ -170,7 +170,7 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         "RunFinding.session", "RunSummary.session", "SearchBacklog.session", "SearchBlock.session", "SeenMark.session",
         "Session.continues", "Session.parent",
         "SessionMeasures.session", "SessionOverview.session", "SessionUsage.session", "SlackReply.session",
-        "SpanStream.session",
+        "SpanStream.session", "StateValue.session",
         "TakenSession.session", "ToolCall.session",
         "TriggerRun.session", "Turn.session", "TurnInFlight.session", "TurnUsage.session", "Verdict.session",
     }  # fmt: skip
