@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from .memory import Memory
 from .model import LanguageModel, Model
@@ -79,7 +79,7 @@ class Agent:
         for _ in range(STEPS):
             answer = await self.model.answer(instructions, messages, told)
             if answer.usage:
-                self.session.usage(model=answer.model, **answer.usage)
+                self.session.usage(model=answer.model, **cast(Any, answer.usage))
             if not answer.calls:
                 self.session.message(answer.text, name=self.name, model=answer.model)
                 result.output = answer.text

@@ -49,7 +49,7 @@ class Session(AsyncSession):
             self.record("tool_call", tool=_called(call), parent_client_id=kept or None)
         return kept
 
-    async def history(self, limit: int | None = None, role: str | None = None) -> list[Json]:  # type: ignore[override]
+    async def history(self, limit: int | None = None, role: str | None = None) -> list[Json]:
         """The last ``limit`` messages (all: ``None``) of users, agents and the system, oldest first.
 
         ``{role, content, timestamp, name, seq}`` and what else was sent with it. Raises ``ValueError``, ``DeskError``.
@@ -58,9 +58,7 @@ class Session(AsyncSession):
             raise ValueError(f"limit is {limit}: it is at least 0, or None for all")
         return await asyncio.to_thread(self._history, MOST if limit is None else limit, role)
 
-    async def events(  # type: ignore[override]
-        self, since: int | str | datetime = 0, limit: int = 100, kind: str | None = None
-    ) -> list[Json]:
+    async def events(self, since: int | str | datetime = 0, limit: int = 100, kind: str | None = None) -> list[Json]:
         """Events in their order: behind a ``seq``, or from the first at a time (``2024-01-31``, RFC 3339, a datetime).
 
         A time is found by halving: where a program recorded with a clock that was set back, some earlier ones may be
