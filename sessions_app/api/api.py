@@ -47,6 +47,7 @@ from .notices import outgoing_webhooks
 from .parsing import BodyParser
 from .problems import Problem, invalid
 from .reviews import finding_rules, reviews, saved_views
+from .state import state
 
 ROOT = "/api/v1"
 SEED_ROOT = "/dashboard/agents"
@@ -105,7 +106,7 @@ def build() -> NinjaAPI:
     api.add_exception_handler(Problem, lambda request, problem: problem.response())
     api.add_exception_handler(HttpError, _from_ninja)
     api.add_exception_handler(ValidationError, _from_validation)
-    explain(api, FAULTS | triggers.FAULTS | policies.FAULTS | outgoing_webhooks.FAULTS)
+    explain(api, FAULTS | triggers.FAULTS | policies.FAULTS | outgoing_webhooks.FAULTS | state.FAULTS)
     for noun in (
         agents,
         sessions,
@@ -132,6 +133,7 @@ def build() -> NinjaAPI:
         overview,
         search,
         replay,
+        state,
     ):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):

@@ -39,6 +39,7 @@ from .session_measures import SessionMeasures
 from .sessions import Session
 from .sign_in import Invitation, PasswordOrigin, SignInAttempts, SignInLink
 from .slack import SlackEvent, SlackInstallation, SlackNotice, SlackReply
+from .state.values import StateValue
 from .triggers import Schedule, SignedRequest, TriggerRun, WebhookDelivery, WebhookEndpoint
 from .turns import LastTaken, QueuedMessage, QueuedTask, Requeue, Turn, TurnInFlight
 from .usage import (
@@ -125,6 +126,7 @@ __all__ = [
     "SlackInstallation",
     "SlackNotice",
     "SlackReply",
+    "StateValue",
     "Stop",
     "StoppedSession",
     "TakenSession",

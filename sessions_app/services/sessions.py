@@ -18,6 +18,7 @@ from .approvals import endings
 from .fair_queue import Line
 from .log import events, heads, links, search_index
 from .log.sanitise import identifier, storable
+from .state import values
 from .stops import doors
 from .turns.resume import stop
 
@@ -129,6 +130,7 @@ def archive(session: Session, *, by: audit.Actor) -> None:
     ended = Case(When(phase=Session.Phase.ACTIVE, then=Value(Session.Phase.COMPLETED)), default=F("phase"))
     if not changed.update(status=Session.Status.ARCHIVED, phase=ended, updated_at=timezone.now()):
         return
+    values.end_of(session.pk)
     stop(session.pk)
     endings.cancel_all(session.pk, reason="the session was archived", by=by)
     audit.record(session.workspace_id, by, "session.archived", subject=("session", session.pk))

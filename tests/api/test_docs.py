@@ -60,6 +60,7 @@ LITERALLY = {
     "/api/v1/sessions/{session_id}/share-links": {"get", "post"},
     "/api/v1/sessions/{session_id}/share-links/{share_link_id}": {"delete"},
     "/api/v1/sessions/{session_id}/share-links/{share_link_id}/accept": {"post"},
+    "/api/v1/sessions/{session_id}/state": {"get", "put", "delete"},
     "/api/v1/sessions/{session_id}/export": {"get"},
     "/api/v1/sessions/{session_id}/export/report": {"get"},
     "/api/v1/sessions/{session_id}/redactions": {"get", "post"},

@@ -23,7 +23,9 @@ from .client import AsyncClient, Client, NotConfigured
 from .recording.encoding import encoded
 from .recording.recorder import LIMIT, Progress, recorder_for
 from .recording.spans import ToolCall, Turn
+from .state import DeskError, State, StateConflict
 
+__all__ = ["AsyncSession", "DeskError", "Session", "SpoolFull", "StateConflict"]
 Json = dict[str, Any]
 KINDS = {"user": "user_message", "assistant": "agent_message", "system": "system"}
 """Kinds of event by the role of a message."""
@@ -40,20 +42,12 @@ _keys = itertools.count(1)
 logger = logging.getLogger("countersign")
 
 
-class DeskError(Exception):
-    """What was to be read from the desk did not come; ``status`` is 0 where it did not answer."""
-
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(f"{status}: {detail}" if status else detail)
-        self.status = status
-
-
 class SpoolFull(Exception):
     """An event was not recorded: as much as the spool holds waits for the desk."""
 
 
-class _Recorded:
-    """What both kinds of session record; none of it waits for the desk."""
+class _Recorded(State):
+    """What both kinds of session record; none of it waits for the desk. What they keep (``State``) does."""
 
     def __init__(
         self, id: str | None = None, app_name: str = "agent", user_id: str | None = None, metadata: Json | None = None,
@@ -67,7 +61,9 @@ class _Recorded:
         ``spool`` is the folder that events wait in, ``limit`` its bytes; ``when_full``: ``drop`` the event, which the
         log then says, or ``wait`` for room. ``strict``: raise what is otherwise logged.
         """
+        super().__init__()
         self.id, self.app_name, self.strict = id or str(uuid.uuid4()), app_name, strict
+        self.user_id = user_id
         self._waits = when_full == "wait"
         self._missing = 0
         self._key = next(_keys)
@@ -193,7 +189,9 @@ class _Recorded:
     def _opened(self) -> str:
         """The id of this session at the desk, made there if need be."""
         if not self._desk_id:
-            self._desk_id = str(json.loads(self._exchange("POST", "/api/v1/sessions", self._opening))["id"])
+            said = json.loads(self._exchange("POST", "/api/v1/sessions", self._opening))
+            self._user_there = str(said.get("user_id") or "")
+            self._desk_id = str(said["id"])
         return self._desk_id
 
     def _exchange(self, method: str, path: str, body: bytes | None = None, timeout: float = PROMPT) -> bytes:
@@ -229,10 +227,14 @@ class _Recorded:
             for event in reversed([row for row in self._page(begin, size)["items"] if row["seq"] <= end]):
                 said_by = ROLES.get(event["kind"])
                 if said_by and role in (None, said_by) and len(found) < limit:
-                    found.append({"seq": event["seq"], "role": said_by, "text": event["text"], "at": event["at"],
-                                  "name": event["actor"]["name"]})  # fmt: skip
+                    found.append(self._said(event, said_by))
             end, size = begin, min(2 * size, PAGE)
         return found[::-1]
+
+    def _said(self, event: Json, role: str) -> Json:
+        """A message as ``history`` answers it."""
+        return {"seq": event["seq"], "role": role, "text": event["text"], "at": event["at"],
+                "name": event["actor"]["name"]}  # fmt: skip
 
     def _page(self, after: int, limit: int, kind: str | None = None) -> Json:
         query = urlencode({"after": after, "limit": limit} | ({"kind": kind} if kind else {}))

@@ -21,7 +21,7 @@ ONE = SEED + "/{session_id}"
 SESSION = "/api/v1/sessions/{session_id}"
 READS = {
     ("get", "/api/v1/sessions"), ("get", "/api/v1/search"), ("get", SESSION), ("get", f"{SESSION}/turns"),
-    ("get", f"{SESSION}/events"),
+    ("get", f"{SESSION}/events"), ("get", f"{SESSION}/state"),
     ("get", f"{SESSION}/stream"), ("get", SEED), ("get", ONE), ("get", f"{ONE}/events"), ("get", f"{ONE}/stream"),
     ("get", f"{ONE}/queue"), ("get", "/api/v1/approvals"), ("get", "/api/v1/approvals/{approval_id}"),
     ("get", "/api/v1/approvals/{approval_id}/receipt"),
@@ -31,7 +31,11 @@ EXECUTION = ("post", "/api/v1/approvals/{approval_id}/execution")
 CANCEL = ("post", "/api/v1/approvals/{approval_id}/cancel")
 OPEN = ("post", "/api/v1/sessions")
 SPANS = {("post", "/api/v1/otlp/v1/traces"), ("post", "/v1/traces")}
-WRITES = {("post", SEED), OPEN, ("post", f"{SESSION}/events"), ("post", "/api/v1/approvals"), EXECUTION, CANCEL, *SPANS}
+STATE = ("put", f"{SESSION}/state")
+WRITES = {
+    ("post", SEED), OPEN, ("post", f"{SESSION}/events"), ("post", "/api/v1/approvals"), EXECUTION, CANCEL, *SPANS,
+    STATE, ("delete", f"{SESSION}/state"),
+}  # fmt: skip
 REVIEWS = {
     ("post", f"{SESSION}/continue"), ("post", f"{ONE}/messages"), ("post", f"{ONE}/interrupt"),
     ("post", f"{ONE}/archive"), ("post", f"{ONE}/go-on"), ("post", f"{ONE}/retry"),
@@ -43,6 +47,7 @@ REVIEWS = {
 """What a reviewer's key for one agent does beside that, in the sessions of the agent."""
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", f"{SESSION}/events"): {"events": [{"client_id": "1", "kind": "note"}]},
+    STATE: {"key": "step", "value": 1},
     OPEN: {"agent": "Mine", "external_id": "run-1"},
     ("post", "/api/v1/approvals"): {"agent": "Mine", "tool": {"name": "t", "arguments": {}}},
     EXECUTION: {"digest": "0" * 64, "status": "running"},

@@ -26,6 +26,7 @@ PINNED = {
     "agent-framework": ["agent-framework-core==1.23.0", "agent-framework-openai==1.17.0"],
     "langchain": ["langgraph==1.2.22"],
     "ag-ui": ["pydantic-ai-slim==2.62.0", "starlette==1.10.0"],
+    "model-clients": ["anthropic==2.10.0", "openai==3.54.0"],
     "opentelemetry": [
         "opentelemetry-sdk==1.45.2",
         "opentelemetry-exporter-otlp-proto-http==1.45.2",

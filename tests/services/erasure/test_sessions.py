@@ -171,7 +171,7 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         "ShareLink.session",
         "Session.continues", "Session.parent",
         "SessionMeasures.session", "SessionOverview.session", "SessionUsage.session", "SlackReply.session",
-        "SpanStream.session",
+        "SpanStream.session", "StateValue.session",
         "TakenSession.session", "ToolCall.session",
         "TriggerRun.session", "Turn.session", "TurnInFlight.session", "TurnUsage.session", "Verdict.session",
     }  # fmt: skip

@@ -1,0 +1,118 @@
+"""A session as a conversation: ``AsyncSession`` that takes and gives messages as dicts of role and content."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from ..session import KINDS, LAST, AsyncSession
+
+Json = dict[str, Any]
+MOST = 2**31
+"""More than any session has."""
+
+
+class Session(AsyncSession):
+    """The session that the app ``app_name`` knows as ``id``, of a user. Further options are those of ``AsyncSession``.
+
+    Nothing is sent before the first call. ``app_name`` is the name of the agent at the desk.
+    """
+
+    def __init__(
+        self, id: str, app_name: str | None = None, user_id: str | None = None, metadata: Json | None = None,
+        **more: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(id, app_name or "agent", user_id, metadata, **more)
+
+    async def send_message(self, message: Json) -> str:
+        """Append ``{"role", "content"}``; what else it holds is kept with it. Answers its client id.
+
+        ``role``: user, assistant, system, tool (a result, with ``tool_call_id``) or a word of your own. Of
+        ``tool_calls`` each is recorded as a call, too. Raises ``ValueError`` for a message without a role.
+        """
+        role, content = message.get("role"), message.get("content", "")
+        if not isinstance(role, str) or not role.strip():
+            raise ValueError('a message needs a "role", such as user or assistant')
+        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        more = {name: value for name, value in message.items() if name not in ("role", "content", "tool_calls")}
+        if role == "tool":
+            tool = {"call_id": message.get("tool_call_id"), "name": message.get("name"), "result": content}
+            kept = self.record("tool_result", tool=tool | {"status": "ok"}, data={"message": more})
+        elif role in KINDS:
+            name = message.get("name") or message.get("agent")
+            kept = self.message(text, role, name=name, data={"message": more} if more else None)  # type: ignore[arg-type]
+        else:
+            kept = self.record("note", text=text, data={"message": {"role": role, **more}})
+        for call in message.get("tool_calls") or ():
+            self.record("tool_call", tool=_called(call), parent_client_id=kept or None)
+        return kept
+
+    async def history(self, limit: int | None = None, role: str | None = None) -> list[Json]:
+        """The last ``limit`` messages (all: ``None``) of users, agents and the system, oldest first.
+
+        ``{role, content, timestamp, name, seq}`` and what else was sent with it. Raises ``ValueError``, ``DeskError``.
+        """
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit is {limit}: it is at least 0, or None for all")
+        return await asyncio.to_thread(self._history, MOST if limit is None else limit, role)
+
+    async def events(self, since: int | str | datetime = 0, limit: int = 100, kind: str | None = None) -> list[Json]:
+        """Events in their order: behind a ``seq``, or from the first at a time (``2024-01-31``, RFC 3339, a datetime).
+
+        A time is found by halving: where a program recorded with a clock that was set back, some earlier ones may be
+        among them. Raises ``ValueError`` and ``DeskError``.
+        """
+        return await asyncio.to_thread(self._since, since, limit, kind)
+
+    async def export(self, format: str = "jsonl") -> str:  # type: ignore[override]
+        """A file of the session as text; for keys of viewers. Raises ``DeskError``.
+
+        ``jsonl``: a message a line, with timestamp, role, message, metadata, tool_calls; others by their names.
+        """
+        return (await asyncio.to_thread(self._export, "agnt5-jsonl" if format == "jsonl" else format)).decode()
+
+    def _since(self, since: int | str | datetime, limit: int, kind: str | None) -> list[Json]:
+        if isinstance(since, int):
+            return self._events(since, limit, kind)
+        moment = _moment(since)
+        self._flushed(5.0)
+        low, high = 0, int(self._page(LAST, 1)["last_seq"])
+        while low < high:
+            middle = (low + high) // 2
+            found = self._page(middle, 1)["items"]
+            if not found or (found[0]["at"] and _moment(found[0]["at"]) >= moment):
+                high = middle
+            else:
+                low = int(found[0]["seq"])
+        return self._events(low, limit, kind)
+
+    def _said(self, event: Json, role: str) -> Json:
+        more = event["data"].get("message")
+        return (more if isinstance(more, dict) else {}) | {
+            "role": role, "content": event["text"], "timestamp": event["at"], "name": event["actor"]["name"],
+            "seq": event["seq"],
+        }  # fmt: skip
+
+
+def _called(call: Json) -> Json:
+    """A tool call as OpenAI or Anthropic writes it."""
+    function = call.get("function") or call
+    given = function.get("arguments", call.get("input"))
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            given = {"arguments": given}
+    return {"call_id": call.get("id"), "name": function.get("name"), "arguments": given}
+
+
+def _moment(given: str | datetime) -> datetime:
+    """Without a time zone: UTC."""
+    if isinstance(given, str):
+        try:
+            given = datetime.fromisoformat(given)
+        except ValueError:
+            raise ValueError(f'"{given}" is no time: write 2024-01-31 or 2024-01-31T09:30:00Z') from None
+    return given if given.tzinfo else given.replace(tzinfo=UTC)

@@ -1,0 +1,66 @@
+"""What an agent keeps under keys: of a session, of a user in all their sessions with it, of the agent (the app)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+
+from sessions_app.services.state import values
+
+from ..auth import own_asker, own_reader
+from ..paging import Cursor, Limit, Page, keyset
+from ..parsing import refuse_repaired, reply
+from ..problems import Problem, invalid
+from ..sessions import session_read
+from .schemas import Deleted, NewStateValue, Scope, StateValue
+
+router = Router(tags=["state"])
+Named = Annotated[str | None, Query(None, max_length=values.LONGEST_KEY, description="this key alone")]
+Words = Annotated[str, Query("", max_length=1000, description="those that say any of these words, the best first")]
+OnlyAt = Annotated[int | None, Query(None, ge=0, lt=2**31, description="409 unless the key is at this version")]
+FAULTS = {
+    values.Refused: lambda error: invalid(f"/{error.field}", str(error)),
+    values.Stale: lambda error: Problem(409, str(error), version=error.version),
+    values.Over: lambda error: Problem(409, str(error)),
+}
+
+
+@router.get("/sessions/{uuid:session_id}/state", auth=own_reader, response=Page[StateValue])
+def read_state(
+    request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor, key: Named, q: Words, scope: Scope = "session"
+) -> HttpResponse:
+    """Values that the session sees in a scope, by key; with `key` that one, or an empty list; with `q` one page."""
+    session = session_read(request, session_id)
+    if q.strip():
+        rows = values.saying(session, scope, q, limit)
+        return reply(Page(items=[StateValue.from_row(row) for row in rows], next_cursor=None))
+    found = values.values_of(session, scope)
+    if key is not None:
+        found = found.filter(key=key)
+    rows, next_cursor = keyset(found, "key", limit, cursor, str, ascending=True)
+    return reply(Page(items=[StateValue.from_row(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.put("/sessions/{uuid:session_id}/state", auth=own_asker, response=StateValue)
+def write_state(request: HttpRequest, session_id: UUID, new: NewStateValue) -> HttpResponse:
+    """Keep a value. With `if_version` 409 when somebody else wrote in between, with the `version` that is there."""
+    refuse_repaired(request)
+    session = session_read(request, session_id)
+    row = values.write(session, new.scope, new.key, new.value, by=request.auth.actor, if_version=new.if_version)
+    return reply(StateValue.from_row(row))
+
+
+@router.delete("/sessions/{uuid:session_id}/state", auth=own_asker, response=Deleted)
+def delete_state(
+    request: HttpRequest, session_id: UUID, key: Named, if_version: OnlyAt, scope: Scope = "session"
+) -> HttpResponse:
+    """Forget the value of `key`, or all of the scope. Archiving a session forgets what was kept for it alone."""
+    session = session_read(request, session_id)
+    if key is None:
+        if scope != "session":
+            raise invalid("/key", "name the key: only the state of a session is cleared as a whole")
+        return reply(Deleted(deleted=values.clear(session, scope)))
+    return reply(Deleted(deleted=values.delete(session, scope, key, if_version=if_version)))

@@ -1,0 +1,144 @@
+"""State of sessions: read, written and deleted by key, each write under a new version."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVector
+from django.db import transaction
+from django.db.models import F, QuerySet, TextField
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from sessions_app.models import Session, StateValue
+from sessions_app.services import audit
+
+MOST_KEYS = 1_000
+"""Of one session, user or agent."""
+MOST_BYTES = 262_144
+"""Of one value, as JSON."""
+LONGEST_KEY = 255
+MOST_WORDS = 32
+"""Of a search; more are left out."""
+Scope = StateValue.Scope
+
+
+class Refused(ValueError):
+    """What was sent cannot be kept; ``field`` says which of it."""
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(why)
+        self.field = field
+
+
+class Stale(ValueError):
+    """Somebody else wrote in between; ``version`` is that of their value, 0 where there is none any more."""
+
+    def __init__(self, key: str, version: int) -> None:
+        super().__init__(f'"{key}" was changed by somebody else: it is at version {version} now; read it again')
+        self.version = version
+
+
+class Over(ValueError):
+    """The session is archived: what was kept for it alone is gone, and nothing more is kept."""
+
+    def __init__(self) -> None:
+        super().__init__("this session is archived: it keeps no state of its own")
+
+
+def values_of(session: Session, scope: str) -> QuerySet[StateValue]:
+    """Values that a session sees in a scope. Raises ``Refused`` for the scope of a user where it has none."""
+    return StateValue.objects.filter(**_place(session, scope), is_deleted=False)
+
+
+def saying(session: Session, scope: str, words: str, limit: int) -> list[StateValue]:
+    """Values of a scope that say any of the words, in English or as they stand, the best first."""
+    query = reduce(or_, (SearchQuery(word, config="english") for word in words.split()[:MOST_WORDS]))
+    said = SearchVector("key", Cast("value", TextField()), config="english")
+    found = values_of(session, scope).annotate(said=said).filter(said=query)
+    return list(found.order_by(SearchRank(said, query).desc(), "key")[:limit])
+
+
+@transaction.atomic
+def write(
+    session: Session, scope: str, key: str, value: Any, *, by: audit.Actor, if_version: int | None = None
+) -> StateValue:
+    """Keep a JSON value. ``if_version``: only while the key is at that version, 0: only where there is none.
+
+    Raises ``Stale``, ``Refused`` and ``Over``.
+    """
+    size = len(orjson.dumps(value))
+    if size > MOST_BYTES:
+        raise Refused("value", f"the value has {size} bytes as JSON, and at most {MOST_BYTES} are kept")
+    place, now = _place(session, scope), timezone.now()
+    _lock_open(session, scope)
+    first = StateValue(workspace_id=session.workspace_id, **place, key=key, is_deleted=True, at=now)
+    StateValue.objects.bulk_create([first], ignore_conflicts=True)
+    row = StateValue.objects.select_for_update().get(**place, key=key)
+    _refuse_stale(row, if_version)
+    if row.is_deleted and values_of(session, scope).count() >= MOST_KEYS:
+        raise Refused("key", f"there are {MOST_KEYS} keys in this scope already; delete some")
+    row.value, row.is_deleted, row.at, row.by = value, False, now, by.name
+    row.version += 1
+    row.save()
+    return row
+
+
+@transaction.atomic
+def delete(session: Session, scope: str, key: str, *, if_version: int | None = None) -> int:
+    """Forget a value; how many there were. Raises ``Stale``, ``Refused`` and ``Over``."""
+    place = _place(session, scope)
+    _lock_open(session, scope)
+    row = StateValue.objects.select_for_update().filter(**place, key=key, is_deleted=False).first()
+    if row is None:
+        if if_version:
+            raise Stale(key, 0)
+        return 0
+    _refuse_stale(row, if_version)
+    row.value, row.is_deleted, row.at = None, True, timezone.now()
+    row.version += 1
+    row.save()
+    return 1
+
+
+@transaction.atomic
+def clear(session: Session, scope: str) -> int:
+    """Forget all values of a scope; how many there were. Raises ``Refused`` and ``Over``."""
+    _lock_open(session, scope)
+    return values_of(session, scope).update(
+        value=None, is_deleted=True, version=F("version") + 1, at=timezone.now()
+    )  # fmt: skip
+
+
+def end_of(session_id: UUID) -> None:
+    """Nothing is kept for a session that is over, not even which keys there were."""
+    StateValue.objects.filter(session=session_id).delete()
+
+
+def _place(session: Session, scope: str) -> dict[str, Any]:
+    """What names the scope: of an agent, of a user of it, or of the session."""
+    if scope == Scope.USER and not session.user_id:
+        raise Refused("scope", "this session has no user; open it with a user_id to keep state of its user")
+    return {
+        "agent_id": session.agent_id, "scope": scope, "user_id": session.user_id if scope == Scope.USER else "",
+        "session_id": session.pk if scope == Scope.SESSION else None,
+    }  # fmt: skip
+
+
+def _lock_open(session: Session, scope: str) -> None:
+    """State of a session is written under the lock that archiving takes: it ends what was kept, and nothing follows."""
+    if scope != Scope.SESSION:
+        return
+    status = Session.objects.select_for_update().values_list("status", flat=True).get(pk=session.pk)
+    if status == Session.Status.ARCHIVED:
+        raise Over
+
+
+def _refuse_stale(row: StateValue, if_version: int | None) -> None:
+    version = 0 if row.is_deleted else row.version
+    if if_version is not None and if_version != version:
+        raise Stale(row.key, version)
