@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
+from ninja.openapi.schema import OpenAPISchema
 
 from sessions_app.live import readers
 from sessions_app.services import agents as agent_service
@@ -45,7 +46,7 @@ from . import (
 from .log import calls, cost, files, overview, replay, search, summary
 from .notices import outgoing_webhooks
 from .parsing import BodyParser
-from .problems import Problem, invalid
+from .problems import Problem, add_problems, invalid
 from .reviews import finding_rules, reviews, saved_views
 from .state import state
 
@@ -92,9 +93,18 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
 """What services, Django and the database may raise at bad input or in bad times, as problems."""
 
 
+class DeskAPI(NinjaAPI):
+    """An API whose description says that each operation may answer with a problem."""
+
+    def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
+        schema = super().get_openapi_schema(**options)
+        add_problems(schema)
+        return schema
+
+
 def build() -> NinjaAPI:
     """The API with the routers of this app."""
-    api = NinjaAPI(
+    api = DeskAPI(
         title="Countersign",
         version="1",
         description=DESCRIPTION,

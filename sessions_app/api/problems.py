@@ -18,6 +18,38 @@ MEDIA_TYPE = "application/problem+json"
 PATHS = ("/api/", "/dashboard/agents/", "/hooks/", "/v1/")
 """Below these, every error is a problem, also those of Django and of the router (404, 405, 500)."""
 
+PROBLEM_SCHEMA: dict[str, Any] = {
+    "title": "Problem",
+    "description": "RFC 9457. Some problems have more members, which the operation's description names.",
+    "type": "object",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string", "description": "what is wrong, which value, what to do now"},
+        "errors": {
+            "type": "array",
+            "description": "one for each value that is wrong, at most 50",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "pointer": {"type": "string", "description": "JSON pointer (RFC 6901) or /name of a parameter"},
+                    "in": {"type": "string", "description": "body, query, path, header, form or file"},
+                    "detail": {"type": "string"},
+                },
+                "required": ["pointer", "detail"],
+            },
+        },
+    },
+    "required": ["type", "title", "status", "detail"],
+}
+AS_PROBLEM = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+PROBLEM_RESPONSES = {
+    "4XX": {"description": "what was asked cannot be done; the problem says why", "content": AS_PROBLEM},
+    "5XX": {"description": "the desk cannot answer now; Retry-After says when to try again", "content": AS_PROBLEM},
+}
+"""How the description of the API tells of them."""
+
 Handler = Callable[[HttpRequest], HttpResponseBase] | Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
@@ -82,3 +114,11 @@ def _as_problem(request: HttpRequest, response: HttpResponseBase) -> HttpRespons
     detail = detail.format(method=request.method, allow=response.headers.get("Allow", "none"))
     kept = {name: value for name, value in response.headers.items() if name not in ("Content-Type", "Content-Length")}
     return Problem(response.status_code, detail, headers=kept).response()
+
+
+def add_problems(schema: dict[str, Any]) -> None:
+    """Give each operation of an OpenAPI document the problems that it may answer with, as ranges of status codes."""
+    schema["components"]["schemas"]["Problem"] = PROBLEM_SCHEMA
+    for methods in schema["paths"].values():
+        for operation in methods.values():
+            operation["responses"] |= PROBLEM_RESPONSES

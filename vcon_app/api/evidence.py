@@ -34,6 +34,9 @@ class PeriodQuery(BaseModel):
         return Period(self.from_ or LONG_AGO, self.to or FAR_AHEAD)
 
 
+AUDIT_FILES: dict[str, dict[str, Any]] = {type_: {} for type_ in audit_export.MEDIA_TYPES.values()}
+
+
 class AuditQuery(PeriodQuery):
     format: Literal["jsonl", "csv", "agent-audit-trail"] = "jsonl"
 
@@ -41,7 +44,7 @@ class AuditQuery(PeriodQuery):
 @router.get(
     "/audit/export",
     auth=admin,
-    openapi_extra={"responses": {200: {"description": "the file", "content": {"application/x-ndjson": {}}}}},
+    openapi_extra={"responses": {200: {"description": "the file", "content": AUDIT_FILES}}},
 )
 def export_audit(request: HttpRequest, asked: Annotated[AuditQuery, Query()]) -> HttpResponseBase:
     """The audit entries of a period, the first one first; ``docs/proof.md`` describes the formats."""

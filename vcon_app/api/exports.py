@@ -93,7 +93,7 @@ class Report(BaseModel):
     "/sessions/{uuid:session_id}/export",
     auth=own_viewer,
     openapi_extra={
-        "responses": {200: {"description": "the file", "content": {"application/octet-stream": {}}}},
+        "responses": {200: {"description": "the file", "content": export_options.every_media_type()}},
         "parameters": choices(),
     },
 )

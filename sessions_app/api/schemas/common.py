@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Protocol
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints
+from pydantic_core import CoreSchema
 
 from sessions_app import models
 
@@ -43,10 +45,32 @@ Basis = Literal["recorded", "priced", "mixed", "none"]
 MONEY_DECIMALS = 6
 
 
+def _take_exactly(schema: Any) -> None:
+    """Make each integer and truth value in a core schema strict."""
+    if isinstance(schema, dict):
+        if schema.get("type") in ("int", "bool"):
+            schema["strict"] = True
+        schema = schema.values()
+    if isinstance(schema, Iterable) and not isinstance(schema, str):
+        for part in schema:
+            if isinstance(part, dict | list | tuple):
+                _take_exactly(part)
+
+
 class Body(BaseModel):
-    """What is sent. A field that it does not know is refused: a misspelt one must not be dropped in silence."""
+    """What is sent. A field that it does not know is refused: a misspelt one must not be dropped in silence.
+
+    Numbers and truth values are JSON's own: pydantic would take "off" for false and "7" for 7, and the description of
+    the API says that it does not.
+    """
 
     model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        _take_exactly(schema)
+        return schema
 
 
 class NoBody(Body):

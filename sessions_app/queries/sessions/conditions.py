@@ -40,6 +40,16 @@ class BadFilter(ValueError):
         self.field = field
 
 
+def assignee_id(who: str) -> UUID | None:
+    """The member whom a filter names by id; None where it asks for sessions of nobody. Raises ``BadFilter``."""
+    if who == NOBODY:
+        return None
+    try:
+        return UUID(who)
+    except ValueError:
+        raise BadFilter("assignee", f'"{who[:40]}" is nobody; use none, or the id of a member') from None
+
+
 def of_agent(workspace_id: UUID, value: str) -> Q:
     """By id also where the slug is given, which costs a query: PostgreSQL knows of an id how many sessions it has."""
     try:
@@ -88,7 +98,7 @@ CONDITIONS: dict[str, Callable[[Any], Q]] = {
     "min_cost": _costs_at_least,
     "has_errors": lambda some: Q(error_count__gt=0) if some else Q(error_count=0),
     "verdict": lambda word: Q(verdict__in=VERDICTS[word]),
-    "assignee": lambda who: Q(assignee=None) if who == NOBODY else Q(assignee=who),
+    "assignee": lambda who: Q(assignee=assignee_id(who)),
     "import_": _of_import,
     "needs_approval": lambda some: Q(pending_approvals__gt=0) if some else Q(pending_approvals=0),
 }

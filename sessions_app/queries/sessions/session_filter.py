@@ -12,7 +12,7 @@ from django.http import QueryDict
 
 from sessions_app.search import operators
 
-from .conditions import NOBODY, BadFilter
+from .conditions import BadFilter, assignee_id
 from .session_list import DEFAULT_SORT, SessionFilter
 
 NAMES = (
@@ -123,14 +123,10 @@ def _import(value: str) -> UUID:
 
 
 def _assignee(value: str, reader: UUID | None) -> str:
-    if value == NOBODY:
-        return value
     if value == ME and reader:
         return str(reader)
-    try:
-        return str(UUID(value))
-    except ValueError:
-        raise BadFilter("assignee", f'"{value[:40]}" is nobody; use me, none, or the id of a member') from None
+    assignee_id(value)
+    return value
 
 
 def moment(name: str, value: str) -> datetime:

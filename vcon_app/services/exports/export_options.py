@@ -52,6 +52,11 @@ def media_types(format: str) -> tuple[str, ...]:
     return (spec.media_type, *spec.also_served_as)
 
 
+def every_media_type() -> dict[str, dict[str, Any]]:
+    """Media types of all exports, as an OpenAPI document lists the contents of an answer."""
+    return {type_: {} for format in (ORIGINAL, *registry.writers()) for type_ in media_types(format)}
+
+
 def options_of(format: str) -> tuple[Option, ...]:
     """The choices that a format leaves; none for what is not written by one (``original``)."""
     writer = registry.writers().get(format)
