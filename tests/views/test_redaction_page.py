@@ -96,7 +96,7 @@ def test_the_file_is_made_held_back_and_made_again_without_what_was_found(review
     reviewer.post(at(session_with_secret, "events"), {"seen": [1], "remove": ["1:text"]})
     held = reviewer.post(at(session_with_secret, "make"), {"type": "PII Redaction", "signed": "false"}, follow=True)
     assert "Removed words still stand in 1 place of this file" in words(held)
-    assert "removed from event 1 , still in event 3 at /dialog/2/body" in words(held)
+    assert "Removed from event 1 . Still in event 3 : /dialog/2/body" in words(held)
     assert "Download" not in words(held)
     path = held.redirect_chain[-1][0]
     ready = reviewer.post(f"{path}more/", follow=True)

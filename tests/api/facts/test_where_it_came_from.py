@@ -42,14 +42,6 @@ def test_a_turn_says_how_long_its_runtime_was_at_work(api, session):
     assert (found["runtime_ms"], found["runtime_id"]) == (1234, None)
 
 
-def test_a_message_to_an_agent_elsewhere_is_a_409_that_says_what_now(api, workspace):
-    agent = agents.create(workspace.id, "Stranger", by=audit.SYSTEM, runtime="external")
-    made = sessions.create(agent, by=audit.SYSTEM, origin=Session.Origin.API)
-    refused = api.post(f"/dashboard/agents/{agent.pk}/sessions/{made.pk}/messages", {"text": "Hello"})
-    assert refused.status_code == 409
-    assert "continue this session with an agent that runs here" in refused.json()["detail"]
-
-
 def test_tags_are_set_in_the_order_that_is_sent_and_each_change_is_audited(api, session):
     ok(api.patch(f"sessions/{session.pk}", {"tags": ["later", "first", " later "]}))
     changed = ok(api.patch(f"sessions/{session.pk}", {"tags": ["first", "new"]}))

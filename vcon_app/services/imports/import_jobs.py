@@ -179,7 +179,7 @@ def read(imported: Import, heartbeat: Heartbeat) -> None:
                 _import(imported, heartbeat, claims)
             done = True
         except BeginAgain:
-            log.info("import %s begins again: another one holds what it needs, or its agent is new", imported.pk)
+            log.debug("import %s begins again: another one holds what it needs, or its agent is new", imported.pk)
 
 
 def _import(imported: Import, heartbeat: Heartbeat, claims: Claims) -> None:
