@@ -18,6 +18,10 @@ LOOKED_AT = 200
 """Sessions of which the latest are shown: an index has them by when they began or came, not by what they did."""
 
 
+ONE_CALL = [0, 1, 0]
+"""Turns, calls and errors of a session that is one tool call without a message."""
+
+
 def midnight() -> datetime:
     """The beginning of today in UTC, the day that every number of "today" means."""
     return timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -50,10 +54,11 @@ def came_in(workspace_id: UUID) -> list[Session]:
 
     Of the ``LOOKED_AT`` newest those that are one tool call without a message do not bury work; unless all are.
     """
-    newest = _sessions(workspace_id).order_by("-created_at", "-id")
-    one_calls = Q(turn_count=0, tool_call_count=1, error_count=0)
-    work = _sessions(workspace_id).filter(~one_calls, pk__in=newest.values("pk")[:LOOKED_AT])
-    return list(work.order_by("-created_at", "-id")[:SHOWN]) or list(newest[:SHOWN])
+    newest = Session.objects.filter(workspace_id=workspace_id).order_by("-created_at", "-id")
+    counts = newest.values_list("pk", "turn_count", "tool_call_count", "error_count")[:LOOKED_AT]
+    found = [(pk, counted != ONE_CALL) for pk, *counted in counts]
+    shown = [pk for pk, is_work in found if is_work] or [pk for pk, _ in found]
+    return list(_sessions(workspace_id).filter(pk__in=shown[:SHOWN]).order_by("-created_at", "-id"))
 
 
 def today(workspace_id: UUID) -> Used:

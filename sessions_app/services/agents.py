@@ -71,20 +71,13 @@ def create(workspace_id: UUID, name: str, *, by: audit.Actor, may_grant: bool = 
     return agent
 
 
-def find(workspace_id: UUID, name: str) -> Agent | None:
-    """The agent of this name, if there is one."""
-    return Agent.objects.filter(workspace_id=workspace_id, slug=slug_of(text(name))).first()
-
-
 def get_or_create_agent(workspace_id: UUID, name: str) -> Agent:
-    """The agent of this name, made as an external one when there is none; two callers get the same one.
-
-    The second waits until the transaction of the first is over: call it in a short one.
-    """
-    if found := find(workspace_id, name):
-        return found
+    """The agent of this name, made as an external one when there is none; two callers get the same one."""
     name = text(name)
     slug = slug_of(name)
+    found = Agent.objects.filter(workspace_id=workspace_id, slug=slug).first()
+    if found:
+        return found
     try:
         with transaction.atomic():
             agent = Agent.objects.create(workspace_id=workspace_id, name=name[:200], slug=slug)

@@ -112,6 +112,7 @@ def test_exports_are_apart_from_documents_and_old_ones_go_away(place, settings):
     assert storage.of_documents().exists("ab/cd/abcd")
 
 
+@pytest.mark.django_db
 def test_what_a_killed_writer_left_goes_away_after_a_day(place):
     temporary = storage.of_documents().temporary
     temporary.mkdir(parents=True, exist_ok=True)

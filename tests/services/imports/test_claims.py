@@ -1,5 +1,4 @@
-"""Imports that need the same sessions or the same new agent: none waits for the end of another without need, and none
-for one that waits for it."""
+"""Imports that need the same sessions: none waits for one that waits for it."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from threading import Thread
 import pytest
 from django.db import connection
 
-from sessions_app.models import Agent, Session, Workspace
+from sessions_app.models import Session, Workspace
 from sessions_app.services.log import heads
 from tests.services.documents.test_archives import packed
 from vcon_app.models import Import
@@ -57,18 +56,6 @@ def stuck_at(session: Session, imported: Import) -> Iterator[Thread]:
         finally:
             let_go()
             reading.join(PATIENCE)
-
-
-def test_the_first_two_imports_of_a_new_agent_do_not_wait_for_each_other(workspace):
-    known = drop(workspace, transcript(4, MIDDLE)).session_links.get().session
-    archive = packed([("1.json", GEMINI[0]), ("2.jsonl", transcript(6, MIDDLE))])
-    with stuck_at(known, start(workspace, archive, "both.zip")):
-        assert not Session.objects.filter(external_id="main-1").exists()
-        assert drop(workspace, GEMINI[2], "other.json").status == Import.Status.DONE
-    assert set(Session.objects.values_list("external_id", "agent__name")) == {
-        ("main-1", "Gemini CLI"), ("other-1", "Gemini CLI"), (MIDDLE, "Claude Code"),
-    }  # fmt: skip
-    assert Agent.objects.filter(name="Gemini CLI").count() == 1
 
 
 def test_two_archives_with_the_same_sessions_in_another_order_both_come_to_an_end(workspace):

@@ -12,9 +12,6 @@ from uuid import UUID
 
 from django.db import connection
 
-from sessions_app.models import Agent
-from sessions_app.services import agents
-
 LOCKS = 1_024
 """Sessions share them: with one for each, PostgreSQL has no more for a file of over 6,000 sessions."""
 KEY = f"hashtext('session'), hashtext(%s) %% {LOCKS}"
@@ -30,24 +27,17 @@ FROM (SELECT hashtext(identity) %% {LOCKS} AS key, bool_and(shared) AS shared
 
 
 class BeginAgain(Exception):
-    """The import cannot go on as it began: its transaction is to be rolled back, and ``Claims.prepare`` called."""
+    """The import cannot go on as it began: its transaction is to be rolled back, and begun with ``Claims.take``."""
 
 
 class Claims:
-    """The sessions and agents of one import, over all of its attempts."""
+    """The sessions of one import, over all of its attempts."""
 
     def __init__(self, workspace_id: UUID) -> None:
         self.workspace_id = workspace_id
         self._sessions: dict[str, bool] = {}
         """Each that was asked for, and whether together with others is enough."""
         self._held = 0
-        self._agent: str | None = None
-
-    def prepare(self) -> None:
-        """Outside of the transaction: make the agent that is missing."""
-        if self._agent is not None:
-            agents.get_or_create_agent(self.workspace_id, self._agent)
-            self._agent = None
 
     def take(self) -> None:
         """At the beginning of a transaction: wait for all sessions that an attempt before has asked for."""
@@ -69,15 +59,3 @@ class Claims:
             if self._held and not cursor.fetchone()[0]:
                 raise BeginAgain
         self._held += 1
-
-    def agent(self, name: str) -> Agent:
-        """The agent of this name. Raises ``BeginAgain`` where there is none and little was read until now."""
-        found = agents.find(self.workspace_id, name)
-        if found is None and len(self._sessions) <= FEW:
-            self._agent = name
-            raise BeginAgain
-        return found or agents.get_or_create_agent(self.workspace_id, name)
-
-
-FEW = 2
-"""Sessions, with a parent: an archive whose later files name agents of their own is not begun again for each."""

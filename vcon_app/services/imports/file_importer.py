@@ -15,7 +15,7 @@ from django.db import transaction
 
 from sessions_app.models import Event, Session
 from sessions_app.queries.log.file_changes import cwd_in, cwd_of
-from sessions_app.services import notify
+from sessions_app.services import agents, notify
 from sessions_app.services import sessions as session_services
 from sessions_app.services.log import events, links, run_summaries, search_index
 from sessions_app.services.log.events import Appended
@@ -245,7 +245,9 @@ class FileImporter:
         return []
 
     def _create(self, draft: SessionDraft, external_id: str) -> Session:
-        agent = self.imported.agent or self.claims.agent(draft.agent_name or self.format.SPEC.title)
+        agent = self.imported.agent or agents.get_or_create_agent(
+            self.workspace_id, draft.agent_name or self.format.SPEC.title
+        )
         session = Session.objects.create(
             workspace_id=self.workspace_id,
             agent=agent,

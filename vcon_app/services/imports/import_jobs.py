@@ -172,14 +172,13 @@ def read(imported: Import, heartbeat: Heartbeat) -> None:
     """Read a claimed import, all of it or nothing. Raises ``FormatError`` for what cannot be read, ``Superseded``."""
     claims, done = Claims(imported.workspace_id), False
     while not done:
-        claims.prepare()
         try:
             with transaction.atomic():
                 claims.take()
                 _import(imported, heartbeat, claims)
             done = True
         except BeginAgain:
-            log.debug("import %s begins again: another one holds what it needs, or its agent is new", imported.pk)
+            log.debug("import %s begins again: another one holds what it needs", imported.pk)
 
 
 def _import(imported: Import, heartbeat: Heartbeat, claims: Claims) -> None:
