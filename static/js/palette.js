@@ -35,6 +35,7 @@ function openKeys() {
 
 function open() {
   field.value = "";
+  document.dispatchEvent(new CustomEvent("palette"));
   dialog.showModal();
   show(places(""));
 }

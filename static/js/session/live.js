@@ -207,13 +207,13 @@ function toTheEnd() {
   window.scrollTo({ top: document.documentElement.scrollHeight });
 }
 
-// Seconds that pass: how long a turn runs, and until when it is waited.
+// Seconds that pass: how long a turn runs, and until when it is tried again. clock.js has those of cards.
 const words = (seconds) => (seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} m ${seconds % 60} s`);
 function tick() {
   for (const since of isLost() ? [] : document.querySelectorAll("[data-since]")) { // nobody knows that it goes on
     since.textContent = words(Math.max(0, Math.round((Date.now() - new Date(since.dataset.since)) / 1000)));
   }
-  for (const until of document.querySelectorAll("[data-until]")) {
+  for (const until of document.querySelectorAll("span[data-until]")) {
     const left = Math.round((new Date(until.dataset.until) - Date.now()) / 1000);
     until.textContent = left > 0 ? `in ${words(left)}` : "now";
   }

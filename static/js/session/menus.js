@@ -22,5 +22,6 @@ function putIn(details) {
 const ofMenu = (target) => target.closest?.("#top details.dropdown");
 document.addEventListener("click", ({ target }) => { if (target.closest("summary")) putIn(ofMenu(target)); }, { capture: true });
 document.addEventListener("toggle", ({ target }) => { if (target.open) putIn(ofMenu(target)); }, { capture: true }); // opened by find-in-page or a script
+document.addEventListener("palette", () => { for (const details of document.querySelectorAll("#top details.dropdown")) putIn(details); }); // it offers what menus do
 document.addEventListener("htmx:afterSwap", takeOut);
 takeOut();

@@ -26,7 +26,7 @@ OPEN = {"home", "usage", "usage-csv", "workspace-switch"}
 """Pages of the desk that they come to: a new one is shut to them until it stands here."""
 WITHOUT_DOOR = {
     "sign-in", "password-set", "sign-in-link", "invitation", "sign-out", "service-worker", "manifest", "hook",
-    "slack-added", "slack-events", "slack-interactions", "slack-commands",
+    "slack-added", "slack-events", "slack-interactions", "slack-commands", "shared",
 }  # fmt: skip
 """Pages without a workspace, and doors of programs, which have keys of their own."""
 VALUES = {"uuid": f"{uuid4()}", "int": "1", "slug": "refunds", "str": "x", "path": "x"}
