@@ -16,7 +16,15 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 document.addEventListener("htmx:afterSwap", () => {
   join();
   keepInPlace();
+  if (jumped && jumped.at === window.scrollY && jumped.turn.isConnected) jumpTo(jumped.turn);
 });
+
+// A turn that was jumped to comes to the top as soon as there is enough below it, unless somebody scrolled meanwhile.
+let jumped = null;
+function jumpTo(turn) {
+  turn.scrollIntoView({ block: "start" });
+  jumped = { turn, at: window.scrollY };
+}
 
 // Earlier rows come when somebody scrolls towards them, not when the page opens below them.
 let last = window.scrollY;
@@ -72,7 +80,8 @@ eachFrame(() => {
 // Opens everything a row lies in, and shows it.
 export function reveal(row) {
   for (let fold = row.parentElement?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
-  row.scrollIntoView({ block: row.matches(".turn-head") ? "start" : "center" });
+  if (row.matches(".turn-head")) jumpTo(row);
+  else row.scrollIntoView({ block: "center" });
   (row.matches("details") ? row.querySelector("summary") : row).focus({ preventScroll: true });
 }
 
@@ -165,7 +174,7 @@ document.addEventListener("click", (event) => {
     if (rowOf(seq)) { keepPlace(); reveal(rowOf(seq)); history.pushState({ seq }, "", link.href); } else go(link.href, seq);
   } else {
     const here = byId(`t-${turn}`);
-    if (here) { keepPlace(); here.scrollIntoView({ block: "start" }); history.pushState({}, "", link.href); askFrame(); } else go(link.href);
+    if (here) { keepPlace(); jumpTo(here); history.pushState({}, "", link.href); askFrame(); } else go(link.href);
   }
   if (byId("rail").matches(":popover-open")) byId("rail").hidePopover();
 });
