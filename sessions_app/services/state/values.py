@@ -102,6 +102,7 @@ def delete(session: Session, scope: str, key: str, *, if_version: int | None = N
     row.value, row.is_deleted, row.at = None, True, timezone.now()
     row.version += 1
     row.save()
+    _forget_oldest(place)
     return 1
 
 
@@ -109,9 +110,17 @@ def delete(session: Session, scope: str, key: str, *, if_version: int | None = N
 def clear(session: Session, scope: str) -> int:
     """Forget all values of a scope; how many there were. Raises ``Refused`` and ``Over``."""
     _lock_open(session, scope)
-    return values_of(session, scope).update(
+    cleared = values_of(session, scope).update(
         value=None, is_deleted=True, version=F("version") + 1, at=timezone.now()
     )  # fmt: skip
+    _forget_oldest(_place(session, scope))
+    return cleared
+
+
+def _forget_oldest(place: dict[str, Any]) -> None:
+    """Of deleted keys the newest ``MOST_KEYS`` keep their version: who deletes new names for ever fills no table."""
+    deleted = StateValue.objects.filter(**place, is_deleted=True).order_by("-at", "-pk")
+    StateValue.objects.filter(pk__in=deleted.values("pk")[MOST_KEYS:]).delete()
 
 
 def end_of(session_id: UUID) -> None:

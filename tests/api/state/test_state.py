@@ -136,3 +136,15 @@ def test_values_are_found_by_what_they_say(api):
     assert [row["key"] for row in ok(api.get(f"{path}?scope=user&q=migraine penicillin&limit=1"))["items"]] != []
     assert ok(api.get(f"{path}?scope=user&q=nowhere"))["items"] == []
     assert len(ok(api.get(f"{path}?scope=user&q= "))["items"]) == 2
+
+
+@pytest.mark.django_db
+def test_keys_that_are_made_and_deleted_for_ever_leave_no_more_than_the_newest(api, monkeypatch):
+    monkeypatch.setattr(values, "MOST_KEYS", 3)
+    path = opened(api, "1")
+    put(api, path, key="stays", value=1)
+    for number in range(8):
+        put(api, path, key=f"k{number}", value=number)
+        assert api.send("DELETE", f"{path}?key=k{number}", "").status_code == 200
+    kept = StateValue.objects.order_by("key").values_list("key", "is_deleted")
+    assert list(kept) == [("k5", True), ("k6", True), ("k7", True), ("stays", False)]
