@@ -52,7 +52,7 @@ def test_every_page_is_accessible_and_fits_its_screen(open_page, workspace):
 
 
 CONTROLS = """() => {
-  const roving = (one) => one.closest("[role=tablist], #outline") && one.tabIndex < 0;
+  const roving = (one) => one.closest("[role=tablist], #outline, svg") && one.tabIndex < 0;
   const shown = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")]
     .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.disabled && !roving(one));
   const groups = new Set(); // of radio buttons one is a stop: the chosen one, else the first

@@ -273,8 +273,7 @@ def test_new_events_come_in_below_and_results_join_their_calls(open_page, agent)
 def test_nothing_is_wider_than_a_phone(open_page, completed_session, theme):
     ask(completed_session, risk="high")
     page = open_page(f"{path_of(completed_session)}?turn=1", viewport=PHONE, color_scheme=theme)
-    for row in page.locator("#timeline details").all():
-        row.evaluate("row => { row.open = true }")
+    page.evaluate("for (const row of document.querySelectorAll('#timeline details')) row.open = true")
     page.wait_for_timeout(800)
     assert fits(page)
     page.get_by_role("button", name="Outline").click()
