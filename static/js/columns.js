@@ -109,6 +109,6 @@ function fit() {
 }
 
 document.addEventListener("click", (event) => { if (event.target.closest("[data-widths-reset]")) reset(); });
-document.addEventListener("htmx:afterSwap", prepare);
+document.addEventListener("htmx:afterSettle", prepare);
 addEventListener("resize", fit);
 prepare();

@@ -203,7 +203,8 @@ function setUp() {
   grow(localStorage.getItem(GROWN) === "1");
   if (isByTime()) places();
 }
-document.addEventListener("htmx:afterSwap", setUp);
+// Not at afterSwap: until htmx has settled, a new element bears the class of the one with its id that it takes the place of.
+document.addEventListener("htmx:afterSettle", setUp);
 setUp();
 
 document.addEventListener("click", (event) => {
