@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sessions_app.phrases import Phrase, ngettext
+from sessions_app.phrases import gettext as _
 from sessions_app.rendering import numbers, text
 
 from .places import Place
 
 CLASSES = {
-    "input": ("Input", "Tokens that were not in a cache"),
-    "cache_read": ("Cache read", "Tokens that were in the cache: the context so far, read again by each request"),
-    "cache_write": ("Cache write", "Written to the cache; for how long is not stated, the price is that of 5 minutes"),
-    "cache_write_5m": ("Cache write, 5 min", "Written to the cache for five minutes"),
-    "cache_write_1h": ("Cache write, 1 h", "Written to the cache for an hour"),
-    "output": ("Output", "What the model wrote, without reasoning where that is stated apart"),
-    "reasoning": ("Reasoning", "Output that the model thought before it answered"),
-    "request": ("Fee per request", "What the provider charges for a request whatever its size"),
-    "stated": ("Reported, not divided", "Amounts of the recorder, which does not say what they are for"),
-    "other_table": ("Computed earlier, not divided", "Priced with another version of the price table"),
+    "input": (_("Input"), _("Tokens that were not in a cache")),
+    "cache_read": (_("Cache read"), _("Tokens that were in the cache: the context so far, read again by each request")),
+    "cache_write": (
+        _("Cache write"),
+        _("Written to the cache; for how long is not stated, the price is that of 5 minutes"),
+    ),
+    "cache_write_5m": (_("Cache write, 5 min"), _("Written to the cache for five minutes")),
+    "cache_write_1h": (_("Cache write, 1 h"), _("Written to the cache for an hour")),
+    "output": (_("Output"), _("What the model wrote, without reasoning where that is stated apart")),
+    "reasoning": (_("Reasoning"), _("Output that the model thought before it answered")),
+    "request": (_("Fee per request"), _("What the provider charges for a request whatever its size")),
+    "stated": (_("Reported, not divided"), _("Amounts of the recorder, which does not say what they are for")),
+    "other_table": (_("Computed earlier, not divided"), _("Priced with another version of the price table")),
 }
 """Name and explanation of each class of a bill."""
 
@@ -37,43 +42,58 @@ class Sentence:
 
 def sentence(place: Place) -> Sentence:
     """Why a place cost what it cost."""
-    tokens, name = f"{numbers.tokens(place.tokens)} tokens", text.first_line(place.name, 60)
+    tokens, name = _tokens(place.tokens), text.first_line(place.name, 60)
     times = _times(place.requests)
     match place.kind:
         case "lost":
             return _lost(place, tokens, name)
         case "context":
-            each = numbers.money(place.amount / place.requests)
-            what = "is reported to cost" if place.reason else "pays for reading it"
-            return Sentence(f"Context of up to {tokens}: each of {times} {what} about {each}")
+            values = {"tokens": tokens, "times": times, "each": numbers.money(place.amount / place.requests)}
+            if place.reason:
+                return Sentence(
+                    _("Context of up to %(tokens)s: each of %(times)s is reported to cost about %(each)s", **values)
+                )
+            return Sentence(
+                _("Context of up to %(tokens)s: each of %(times)s pays for reading it about %(each)s", **values)
+            )
         case "result":
-            return Sentence(f"Result of about {tokens} of ", name or "an unnamed tool", f" carried along for {times}")
+            after = _(" carried along for %(times)s", times=times)
+            return Sentence(_("Result of about %(tokens)s of ", tokens=tokens), name or _("an unnamed tool"), after)
         case "begin" if place.reason == "first":
-            return Sentence(f"Beginning of a context: {tokens} of instructions, tools and messages")
+            said = _("Beginning of a context: %(tokens)s of instructions, tools and messages", tokens=tokens)
+            return Sentence(said)
         case "begin":
-            return Sentence(f"New context after it was made smaller: {tokens} sent anew")
+            return Sentence(_("New context after it was made smaller: %(tokens)s sent anew", tokens=tokens))
         case "sub_agent":
-            return Sentence("Sub-agent ", name or "without a name", f": {times}")
+            return Sentence(_("Sub-agent "), name or _("without a name"), _(": %(times)s", times=times))
         case "stated" if place.reason:
-            return Sentence("Amount that the recorder reports for this response and those before it")
+            return Sentence(_("Amount that the recorder reports for this response and those before it"))
         case "stated":
-            return Sentence(f"Response of {tokens} in and out, at what the recorder reports")
-    return Sentence(f"Long answer: {tokens} of output")
+            return Sentence(_("Response of %(tokens)s in and out, at what the recorder reports", tokens=tokens))
+    return Sentence(_("Long answer: %(tokens)s of output", tokens=tokens))
 
 
 def _lost(place: Place, tokens: str, name: str) -> Sentence:
     if place.reason == "model":
-        return Sentence("Cache lost as the model changed to ", name or "one without a name", f": {tokens} sent again")
+        before, after = _("Cache lost as the model changed to "), _(": %(tokens)s sent again", tokens=tokens)
+        return Sentence(before, name or _("one without a name"), after)
     if place.reason == "pause":
         pause = numbers.duration((place.seconds or 0) * 1000)
-        return Sentence(f"Cache lost after a pause of {pause}: {tokens} sent again")
+        return Sentence(_("Cache lost after a pause of %(pause)s: %(tokens)s sent again", pause=pause, tokens=tokens))
     return Sentence(
-        f"Cache lost without a pause: {tokens} sent again. What stands first in the prompt may have changed"
+        _(
+            "Cache lost without a pause: %(tokens)s sent again. What stands first in the prompt may have changed",
+            tokens=tokens,
+        )
     )
 
 
-def _times(number: int) -> str:
-    return f"{number:,} request{'' if number == 1 else 's'}"
+def _tokens(number: int | None) -> Phrase:
+    return _("%(number)s tokens", number=numbers.tokens(number))
+
+
+def _times(number: int) -> Phrase:
+    return ngettext("%(shown)s request", "%(shown)s requests", number, shown=f"{number:,}")
 
 
 def share(per_mille: int | None) -> str:

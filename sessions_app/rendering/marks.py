@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sessions_app.phrases import gettext as _
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
     """``tone`` is waits, wrong, done, note or quiet, as in ``static/css``; ``icon`` a name of ``static/icons.svg``."""
 
     words: str
+    """A phrase, for a page to translate; the bare word of a state that is not known."""
     tone: str = "quiet"
     icon: str = ""
 
@@ -20,75 +23,75 @@ class Mark:
 
 
 STATES = {
-    "waits": Mark("needs approval", "waits", "waits"),
-    "pending": Mark("needs approval", "waits", "waits"),
-    "snoozed": Mark("snoozed", "quiet", "waits"),
-    "deciding": Mark("decided", "done", "done"),
-    "running": Mark("running", "note", "running"),
-    "queued": Mark("queued", "quiet", "waits"),
-    "done": Mark("done", "done", "done"),
-    "failed": Mark("failed", "wrong", "wrong"),
-    "crashed": Mark("crashed", "wrong", "wrong"),
-    "timed_out": Mark("timed out", "wrong", "wrong"),
-    "completed": Mark("completed", "quiet", "done"),
-    "run_cancelled": Mark("cancelled", "quiet", "close"),
-    "idle": Mark("idle", "quiet", "idle"),
-    "archived": Mark("archived", "quiet", "archived"),
-    "approved": Mark("approved", "done", "done"),
-    "approved_edited": Mark("approved, edited", "done", "done"),
-    "answered": Mark("answered", "done", "done"),
-    "auto_allowed": Mark("allowed by a rule", "done", "done"),
-    "denied": Mark("denied", "wrong", "close"),
-    "auto_denied": Mark("denied by a rule", "wrong", "close"),
-    "expired": Mark("expired, so denied", "quiet", "waits"),
-    "cancelled": Mark("withdrawn", "quiet", "close"),
-    "settled_elsewhere": Mark("decided elsewhere", "quiet", "idle"),
-    "error": Mark("error", "wrong", "wrong"),
-    "warning": Mark("warning", "waits", "wrong"),
-    "info": Mark("note", "note", "note"),
-    "valid": Mark("verified", "done", "done"),
-    "valid_untrusted": Mark("valid, signer not trusted", "waits", "wrong"),
-    "valid_expired": Mark("valid, certificate expired", "waits", "wrong"),
-    "invalid": Mark("does not verify", "wrong", "wrong"),
-    "uncheckable": Mark("could not be checked", "note", "note"),
-    "unsigned": Mark("unsigned", "quiet", "idle"),
-    "encrypted": Mark("encrypted", "note", "key"),
+    "waits": Mark(_("needs approval"), "waits", "waits"),
+    "pending": Mark(_("needs approval"), "waits", "waits"),
+    "snoozed": Mark(_("snoozed"), "quiet", "waits"),
+    "deciding": Mark(_("decided"), "done", "done"),
+    "running": Mark(_("running"), "note", "running"),
+    "queued": Mark(_("queued"), "quiet", "waits"),
+    "done": Mark(_("done"), "done", "done"),
+    "failed": Mark(_("failed"), "wrong", "wrong"),
+    "crashed": Mark(_("crashed"), "wrong", "wrong"),
+    "timed_out": Mark(_("timed out"), "wrong", "wrong"),
+    "completed": Mark(_("completed"), "quiet", "done"),
+    "run_cancelled": Mark(_("cancelled"), "quiet", "close"),
+    "idle": Mark(_("idle"), "quiet", "idle"),
+    "archived": Mark(_("archived"), "quiet", "archived"),
+    "approved": Mark(_("approved"), "done", "done"),
+    "approved_edited": Mark(_("approved, edited"), "done", "done"),
+    "answered": Mark(_("answered"), "done", "done"),
+    "auto_allowed": Mark(_("allowed by a rule"), "done", "done"),
+    "denied": Mark(_("denied"), "wrong", "close"),
+    "auto_denied": Mark(_("denied by a rule"), "wrong", "close"),
+    "expired": Mark(_("expired, so denied"), "quiet", "waits"),
+    "cancelled": Mark(_("withdrawn"), "quiet", "close"),
+    "settled_elsewhere": Mark(_("decided elsewhere"), "quiet", "idle"),
+    "error": Mark(_("error"), "wrong", "wrong"),
+    "warning": Mark(_("warning"), "waits", "wrong"),
+    "info": Mark(_("note"), "note", "note"),
+    "valid": Mark(_("verified"), "done", "done"),
+    "valid_untrusted": Mark(_("valid, signer not trusted"), "waits", "wrong"),
+    "valid_expired": Mark(_("valid, certificate expired"), "waits", "wrong"),
+    "invalid": Mark(_("does not verify"), "wrong", "wrong"),
+    "uncheckable": Mark(_("could not be checked"), "note", "note"),
+    "unsigned": Mark(_("unsigned"), "quiet", "idle"),
+    "encrypted": Mark(_("encrypted"), "note", "key"),
 }
 """Of sessions, approvals, imports, findings and signatures, by the word that the database keeps."""
 
 TRIGGER_RUNS = {
-    "started": Mark("started", "done", "done"),
-    "skipped": Mark("skipped", "quiet", "close"),
-    "failed": Mark("failed", "wrong", "wrong"),
+    "started": Mark(_("started"), "done", "done"),
+    "skipped": Mark(_("skipped"), "quiet", "close"),
+    "failed": Mark(_("failed"), "wrong", "wrong"),
 }
 
 OUTCOMES = {
-    "error": Mark("failed", "wrong", "wrong"),
-    "denied": Mark("denied", "wrong", "close"),
-    "cancelled": Mark("cancelled", "waits", "close"),
-    "none": Mark("no result"),
+    "error": Mark(_("failed"), "wrong", "wrong"),
+    "denied": Mark(_("denied"), "wrong", "close"),
+    "cancelled": Mark(_("cancelled"), "waits", "close"),
+    "none": Mark(_("no result")),
 }
 """Of tool calls, by their status; a call that went well is not marked."""
 
 DELIVERIES = {
-    "delivered": Mark("delivered", "done", "done"),
-    "queued": Mark("waiting for the agent to pick it up"),
-    "sending": Mark("being delivered"),
-    "uncertain": Mark("perhaps delivered: the runtime is asked", "waits", "waits"),
-    "stale": Mark("not taken: the agent does not wait for it any more"),
-    "failed": Mark("not delivered: the turn was given up", "wrong", "wrong"),
-    "nobody": Mark("the agent did not pick it up"),
-    "elsewhere": Mark("not taken: answered elsewhere before"),
+    "delivered": Mark(_("delivered"), "done", "done"),
+    "queued": Mark(_("waiting for the agent to pick it up")),
+    "sending": Mark(_("being delivered")),
+    "uncertain": Mark(_("perhaps delivered: the runtime is asked"), "waits", "waits"),
+    "stale": Mark(_("not taken: the agent does not wait for it any more")),
+    "failed": Mark(_("not delivered: the turn was given up"), "wrong", "wrong"),
+    "nobody": Mark(_("the agent did not pick it up")),
+    "elsewhere": Mark(_("not taken: answered elsewhere before")),
 }
-NOTHING_TO_DELIVER = Mark("nothing to deliver")
+NOTHING_TO_DELIVER = Mark(_("nothing to deliver"))
 EXECUTIONS = {
-    "running": Mark("being executed", "note", "running"),
-    "refused": Mark("refused when it was to be executed"),
-    "succeeded": Mark("executed", "done", "done"),
-    "errored": Mark("executed, and failed", "wrong", "wrong"),
+    "running": Mark(_("being executed"), "note", "running"),
+    "refused": Mark(_("refused when it was to be executed")),
+    "succeeded": Mark(_("executed"), "done", "done"),
+    "errored": Mark(_("executed, and failed"), "wrong", "wrong"),
 }
-NOT_EXECUTED = Mark("not executed")
-NOT_REPORTED = Mark("the agent has not reported a result")
+NOT_EXECUTED = Mark(_("not executed"))
+NOT_REPORTED = Mark(_("the agent has not reported a result"))
 
 
 def state_of(word: str) -> Mark:

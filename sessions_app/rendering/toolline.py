@@ -6,11 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.phrases import gettext as _
+from sessions_app.phrases import joined, ngettext
+
 from . import diff
 from .text import first_line
 
 MAX_SUBJECT = 160
-ASK = "ask a person"
+ASK = _("ask a person")
 """The verb of tools whose result is what a person answers."""
 
 
@@ -28,22 +31,23 @@ class ToolLine:
 
 # Names of the tools of Claude Code, Codex, Gemini CLI, Cursor, Copilot and SWE-agent, without case, "_" and "-".
 _KNOWN: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
-    ("terminal", "run", "command cmd script", (
+    ("terminal", _("run"), "command cmd script", (
         "bash", "shell", "exec", "execcommand", "localshell", "runshellcommand", "runterminalcmd", "runinterminal",
         "executebash", "terminal", "powershell")),
-    ("file", "read", "file_path path absolute_path filename target_file notebook_path", (
+    ("file", _("read"), "file_path path absolute_path filename target_file notebook_path", (
         "read", "readfile", "view", "viewfile", "open", "cat", "readmanyfiles", "notebookread", "viewimage")),
-    ("pencil", "write", "file_path path filename target_file", ("write", "writefile", "createfile", "create")),
-    ("pencil", "edit", "file_path path filename target_file notebook_path", (
+    ("pencil", _("write"), "file_path path filename target_file", ("write", "writefile", "createfile", "create")),
+    ("pencil", _("edit"), "file_path path filename target_file notebook_path", (
         "edit", "multiedit", "editfile", "replace", "strreplace", "strreplaceeditor", "strreplacebasededittool",
         "applypatch", "notebookedit", "searchreplace")),
-    ("search", "search", "pattern query regex", (
+    ("search", _("search"), "pattern query regex", (
         "grep", "ripgrep", "searchfilecontent", "grepsearch", "search", "codebasesearch", "toolsearch")),
-    ("search", "find", "pattern glob path dir_path", ("glob", "ls", "listdir", "listdirectory", "filesearch", "find")),
-    ("globe", "fetch", "url uri prompt", ("webfetch", "fetch", "fetchurl", "httprequest", "browse", "navigate")),
-    ("globe", "search the web", "query q", ("websearch", "googlewebsearch", "searchweb")),
-    ("agent", "ask an agent", "description subagent_type agent prompt", ("task", "agent", "delegate", "spawnagent")),
-    ("list", "plan", "", ("todowrite", "updateplan", "writetodos", "todoread", "taskcreate", "taskupdate")),
+    ("search", _("find"), "pattern glob path dir_path", (
+        "glob", "ls", "listdir", "listdirectory", "filesearch", "find")),
+    ("globe", _("fetch"), "url uri prompt", ("webfetch", "fetch", "fetchurl", "httprequest", "browse", "navigate")),
+    ("globe", _("search the web"), "query q", ("websearch", "googlewebsearch", "searchweb")),
+    ("agent", _("ask an agent"), "description subagent_type agent prompt", ("task", "agent", "delegate", "spawnagent")),
+    ("list", _("plan"), "", ("todowrite", "updateplan", "writetodos", "todoread", "taskcreate", "taskupdate")),
     ("agent", ASK, "question", ("askuserquestion", "askuser", "requestuserinput", "escalatetohuman")),
 )  # fmt: skip
 _BY_NAME = {name: (icon, verb, keys.split()) for icon, verb, keys, names in _KNOWN for name in names}
@@ -59,7 +63,7 @@ _BETWEEN = re.compile(r"(?<=[^\W_])__(?=[^\W_])")
 
 def describe_call(name: str | None, arguments: Any, server: str | None = None) -> ToolLine:
     """The line for a call. An unknown tool is named, with its most telling argument or its first few."""
-    name = name or "unnamed tool"
+    name = name or _("unnamed tool")
     icon, verb, keys = _BY_NAME.get(re.sub(r"[_\-. ]", "", name).lower(), ("tool", "", _TELLING))
     if server or name.startswith("mcp__"):
         icon = "plug"
@@ -85,13 +89,14 @@ def glance(
     """
     parts = [status] if status and status != "ok" else []
     if (code := _exit_code(result, text)) is not None:
-        parts.append(f"exit {code}")
+        parts.append(_("exit %(code)s", code=code))
     if files := diff.diffs_of_call(name, arguments, result):
         parts.append(f"+{sum(f.added for f in files)} −{sum(f.removed for f in files)}")
     elif text.strip():
         lines = lines or text.strip().count("\n") + 1
-        parts.append(f"{lines} lines" if lines > 1 else first_line(text, 60))
-    return " · ".join(parts)
+        many = ngettext("%(lines)s line", "%(lines)s lines", lines, lines=lines)
+        parts.append(many if lines > 1 else first_line(text, 60))
+    return joined(" · ", parts) if parts else ""
 
 
 def _path(arguments: Any, keys: list[str]) -> str:

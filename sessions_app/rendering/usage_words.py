@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sessions_app.phrases import gettext as _
+
 
 @dataclass(frozen=True, slots=True)
 class NoTokens:
@@ -17,31 +19,33 @@ class NoTokens:
 def no_tokens_of_session(copied: int, *, is_running: bool) -> NoTokens:
     """For a session without tokens and without cost."""
     if copied:
-        return NoTokens("tokens, all counted elsewhere", "Every response stands in an earlier session as well", copied)
+        return NoTokens(
+            _("tokens, all counted elsewhere"), _("Every response stands in an earlier session as well"), copied
+        )
     if is_running:
-        return NoTokens("no tokens yet")
-    return NoTokens("tokens and cost not reported", "The source does not say")
+        return NoTokens(_("no tokens yet"))
+    return NoTokens(_("tokens and cost not reported"), _("The source does not say"))
 
 
 def no_tokens_of_turn(copied: int, *, is_running: bool) -> NoTokens:
     """For a turn without tokens."""
     if copied:
-        words = "tokens, counted in the session that this repeats"
-        return NoTokens(words, "A copy of another session, in which these tokens are counted", copied)
+        words = _("tokens, counted in the session that this repeats")
+        return NoTokens(words, _("A copy of another session, in which these tokens are counted"), copied)
     if is_running:
-        return NoTokens("no tokens yet")
-    return NoTokens("tokens and cost not reported", "The source states no tokens for this turn")
+        return NoTokens(_("no tokens yet"))
+    return NoTokens(_("tokens and cost not reported"), _("The source states no tokens for this turn"))
 
 
 def recorder(*, runs_here: bool) -> str:
     """Who reports a cost that was not estimated here."""
-    return "its runtime" if runs_here else "the recorder"
+    return _("its runtime") if runs_here else _("the recorder")
 
 
 def source_of_cost(basis: str | None, *, runs_here: bool) -> str:
     """Where a session's cost comes from, behind the amount; ``basis`` is recorded, priced, mixed or empty."""
     if basis == "recorded":
-        return f"reported by {recorder(runs_here=runs_here)}"
-    return {"priced": "estimated from list prices", "mixed": "partly estimated from list prices"}.get(
-        basis or "", "no price known"
+        return _("reported by %(recorder)s", recorder=recorder(runs_here=runs_here))
+    return {"priced": _("estimated from list prices"), "mixed": _("partly estimated from list prices")}.get(
+        basis or "", _("no price known")
     )

@@ -4,11 +4,13 @@ the desk."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
 
+from sessions_app.phrases import Phrase, joined, ngettext
+from sessions_app.phrases import gettext as _
 from sessions_app.rendering import numbers
 
 from .failures import Failures, Group
@@ -19,10 +21,14 @@ Tone = Literal["", "wrong", "done", "quiet"]
 SHOWN = 5
 """Kinds of failures on the card; the others are a number."""
 PROMPTS = 3
-DONE = (
-    ("command", "command", "commands"), ("agent", "sub-agent", "sub-agents"), ("page", "web page", "web pages"),
-    ("search", "web search", "web searches"), ("other", "other call", "other calls"),
-)  # fmt: skip
+DONE: dict[str, Callable[[int], Phrase]] = {
+    "command": lambda n: ngettext("%(n)s command", "%(n)s commands", n, n=_count(n)),
+    "agent": lambda n: ngettext("%(n)s sub-agent", "%(n)s sub-agents", n, n=_count(n)),
+    "page": lambda n: ngettext("%(n)s web page", "%(n)s web pages", n, n=_count(n)),
+    "search": lambda n: ngettext("%(n)s web search", "%(n)s web searches", n, n=_count(n)),
+    "other": lambda n: ngettext("%(n)s other call", "%(n)s other calls", n, n=_count(n)),
+}
+EDITS: dict[str, Callable[[int], Phrase]] = {"edit": lambda n: ngettext("%(n)s edit", "%(n)s edits", n, n=_count(n))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +79,14 @@ def lines_of(
     """The lines of the card. ``changed``: lines added and removed in all files, where they were counted; ``off``: rules
     whose findings are not told."""
     lines = [
-        Line("Asked", list(_asked(summary))),
-        Line("Did", list(_did(summary, changed))),
-        Line("Ended", [_ended(summary, ending)]),
-        Line("Went wrong", list(_wrong(summary.failures, ending.reported_errors))),
-        Line("Tests", [_tests(summary.tests)]),
+        Line(_("Asked"), list(_asked(summary))),
+        Line(_("Did"), list(_did(summary, changed))),
+        Line(_("Ended"), [_ended(summary, ending)]),
+        Line(_("Went wrong"), list(_wrong(summary.failures, ending.reported_errors))),
+        Line(_("Tests"), [_tests(summary.tests)]),
     ]
     found = [finding for finding in summary.findings if finding.rule not in off]
-    return [*lines, Line("Findings", [*chain(*map(pieces_of, found))])] if found else lines
+    return [*lines, Line(_("Findings"), [*chain(*map(pieces_of, found))])] if found else lines
 
 
 def plain(lines: list[Line]) -> str:
@@ -91,31 +97,39 @@ def plain(lines: list[Line]) -> str:
 def _asked(summary: Summary) -> Iterator[Piece]:
     shown = summary.prompts[:PROMPTS]
     if not shown:
-        yield Piece("no prompt is recorded", tone="quiet")
+        yield Piece(_("no prompt is recorded"), tone="quiet")
     for seq, said in shown:
-        yield Piece("", seq, quoted=said) if said else Piece("a message without text", seq)
+        yield Piece("", seq, quoted=said) if said else Piece(_("a message without text"), seq)
     last = summary.last_prompt
     more = summary.asked - len(shown)
     if more > 0 and last:
-        yield Piece(f"{_count(more)} more, the last:", last[0], quoted=last[1])
+        yield Piece(_("%(n)s more, the last:", n=_count(more)), last[0], quoted=last[1])
 
 
 def _did(summary: Summary, changed: tuple[int, int] | None) -> Iterator[Piece]:
-    _, files = summary.edited()
+    files = summary.edited()[1]
     found = False
     if files:
-        beyond = "more than " if summary.files_beyond else ""
-        lines = f" (+{_count(changed[0])} −{_count(changed[1])})" if changed else ""
-        yield Piece(f"{beyond}{_some(files, 'file', 'files')} edited{lines}", is_files=True)
+        yield Piece(_edited(files, summary.files_beyond, changed), is_files=True)
         found = True
-    kinds = [("edit", "edit", "edits"), *DONE] if not files else DONE
-    for kind, one, several in kinds:
+    for kind, words in (DONE if files else EDITS | DONE).items():
         if kind in summary.counts:
             number, seq = summary.counts[kind]
-            yield Piece(_some(number, one, several), seq)
+            yield Piece(words(number), seq)
             found = True
     if not found:
-        yield Piece("no tool calls are recorded", tone="quiet")
+        yield Piece(_("no tool calls are recorded"), tone="quiet")
+
+
+def _edited(files: int, is_more: bool, changed: tuple[int, int] | None) -> Phrase:
+    """``3 files edited (+12 −4)``."""
+    if is_more:
+        said = ngettext("more than %(n)s file edited", "more than %(n)s files edited", files, n=_count(files))
+    else:
+        said = ngettext("%(n)s file edited", "%(n)s files edited", files, n=_count(files))
+    if not changed:
+        return said
+    return _("%(edited)s (+%(added)s −%(removed)s)", edited=said, added=_count(changed[0]), removed=_count(changed[1]))
 
 
 def _ended(summary: Summary, ending: Ending) -> Piece:
@@ -124,32 +138,37 @@ def _ended(summary: Summary, ending: Ending) -> Piece:
     left = [call for call in summary.open if not call.depth and call.seq > max(said, prompt)]
     if left and (summary.results or left[-1].seq == summary.last):
         call = left[-1]
-        what = " ".join(filter(None, (call.tool or "a call", call.named())))
+        what = " ".join(filter(None, (call.tool or _("a call"), call.named())))
         if ending.goes_on:
-            return Piece("now at", call.seq, quoted=what)
-        words = "broke off in the middle of" if ending.is_over else "no result yet of"
+            return Piece(_("now at"), call.seq, quoted=what)
+        words = _("broke off in the middle of") if ending.is_over else _("no result yet of")
         return Piece(words, call.seq, quoted=what, tone="wrong" if ending.is_over else "")
     if summary.broken:
-        return Piece("with an error:", summary.broken[0], quoted=summary.broken[1], tone="wrong")
+        return Piece(_("with an error:"), summary.broken[0], quoted=summary.broken[1], tone="wrong")
     if prompt > said and not ending.goes_on and prompt == summary.last:
-        return Piece("no reply to the last prompt", prompt, tone="wrong" if ending.is_over else "")
+        return Piece(_("no reply to the last prompt"), prompt, tone="wrong" if ending.is_over else "")
     if summary.said:
-        return Piece("so far:" if ending.goes_on else "", said, quoted=summary.said[1])
-    return Piece("without a message of the agent", summary.last or None, tone="quiet")
+        return Piece(_("so far:") if ending.goes_on else "", said, quoted=summary.said[1])
+    return Piece(_("without a message of the agent"), summary.last or None, tone="quiet")
 
 
 def _wrong(failures: Failures, reported: int) -> Iterator[Piece]:
     groups = failures.in_order()
     if not groups and reported:
-        yield Piece(f"{_some(reported, 'error', 'errors')} reported by the file, none in the transcript", tone="wrong")
+        said = ngettext(
+            "%(n)s error reported by the file, none in the transcript",
+            "%(n)s errors reported by the file, none in the transcript",
+            reported, n=_count(reported),
+        )  # fmt: skip
+        yield Piece(said, tone="wrong")
     elif not groups:
-        yield Piece("no errors", tone="quiet")
+        yield Piece(_("no errors"), tone="quiet")
     for group in groups[:SHOWN]:
         yield piece_of(group)
     if rest := groups[SHOWN:]:
-        yield Piece(
-            f"{_some(sum(group.count for group in rest), 'more error', 'more errors')} of other kinds", rest[0].last
-        )
+        more = sum(group.count for group in rest)
+        said = ngettext("%(n)s more error of other kinds", "%(n)s more errors of other kinds", more, n=_count(more))
+        yield Piece(said, rest[0].last)
 
 
 def pieces_of(finding: Finding) -> Iterator[Piece]:
@@ -157,37 +176,44 @@ def pieces_of(finding: Finding) -> Iterator[Piece]:
     more = finding.count - len(finding.places)
     for number, place in enumerate(finding.places):
         label = finding.label if number == 0 else ""
-        words = f"{label}: {place.words}" if label and place.words else label or place.words or "again"
+        words = label or place.words or _("again")
+        if label and place.words:
+            words = _("%(rule)s: %(words)s", rule=label, words=place.words)
         is_last = number == len(finding.places) - 1
-        said = f"and {_count(more)} more" if is_last and more else ""
-        yield Piece(f"{words}:" if place.quoted else words, place.seq, place.quoted, "wrong", said)
+        said = _("and %(n)s more", n=_count(more)) if is_last and more else ""
+        yield Piece(_("%(words)s:", words=words) if place.quoted else words, place.seq, place.quoted, "wrong", said)
 
 
 def piece_of(group: Group) -> Piece:
     """One kind of failures: its tool, its reason, how often, and whether it was recovered from."""
     if group.tool is None:
-        return Piece("errors of other kinds", group.last, more=f"×{_count(group.count)}")
+        return Piece(_("errors of other kinds"), group.last, more=f"×{_count(group.count)}")
     times = f"×{_count(group.count)}" if group.count > 1 else ""
-    recovered = ", recovered" if group.is_recovered else ""
     said = f"{group.tool}: {group.line}" if group.tool and group.line else group.tool or group.line
     return Piece(
         "", group.last, quoted=said, tone="quiet" if group.is_recovered else "wrong",
-        more=f"{times}{recovered}".removeprefix(", "),
+        more=joined(", ", filter(None, (times, _("recovered") if group.is_recovered else ""))),
     )  # fmt: skip
+
+
+OUTCOMES = {"passed": _("passed"), "failed": _("failed")}
+"""Of a run of tests."""
 
 
 def _tests(tests: dict[str, Any] | None) -> Piece:
     if not tests:
-        return Piece("no test run seen", tone="quiet")
+        return Piece(_("no test run seen"), tone="quiet")
     outcome = tests["outcome"]
     tone: Tone = "done" if outcome == "passed" else "wrong" if outcome == "failed" else ""
-    runs = f"the last of {_count(tests['runs'])} runs" if tests["runs"] > 1 else ""
-    words = "outcome unknown" if outcome == "unknown" else outcome
-    return Piece(f"{tests['with']}: {words}", tests["seq"], quoted=tests["line"], tone=tone, more=runs)
-
-
-def _some(number: int, one: str, several: str) -> str:
-    return f"{_count(number)} {one if number == 1 else several}"
+    runs = _("the last of %(n)s runs", n=_count(tests["runs"])) if tests["runs"] > 1 else ""
+    words = _("outcome unknown") if outcome == "unknown" else OUTCOMES.get(outcome, outcome)
+    return Piece(
+        _("%(runner)s: %(outcome)s", runner=tests["with"], outcome=words),
+        tests["seq"],
+        quoted=tests["line"],
+        tone=tone,
+        more=runs,
+    )
 
 
 def _count(number: int) -> str:

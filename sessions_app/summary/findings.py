@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from sessions_app.phrases import gettext as _
 from sessions_app.rendering import masking
 from sessions_app.rendering.arguments import secrets
 from sessions_app.rendering.toolline import describe_call
@@ -31,16 +32,16 @@ class Rule(NamedTuple):
 
 
 RULES = (
-    Rule("error_left", "Error not recovered",
-         "a call failed, or the run did, and nothing of its kind succeeded later"),
-    Rule("outside_directory", "File outside the working directory",
-         "a file that is not below the directory in which the session began was written; not temporary files"),
-    Rule("destructive_command", "Command that destroys",
-         "files outside of the work, a branch, uncommitted changes, a table or a system were deleted"),
-    Rule("secret_in_text", "Secret in the text",
-         "a key or password that is one beyond doubt stands in a message, a call or a result"),
-    Rule("tests_failing", "Tests left failing",
-         "the last test run of the session said that tests failed"),
+    Rule("error_left", _("Error not recovered"),
+         _("a call failed, or the run did, and nothing of its kind succeeded later")),
+    Rule("outside_directory", _("File outside the working directory"),
+         _("a file that is not below the directory in which the session began was written; not temporary files")),
+    Rule("destructive_command", _("Command that destroys"),
+         _("files outside of the work, a branch, uncommitted changes, a table or a system were deleted")),
+    Rule("secret_in_text", _("Secret in the text"),
+         _("a key or password that is one beyond doubt stands in a message, a call or a result")),
+    Rule("tests_failing", _("Tests left failing"),
+         _("the last test run of the session said that tests failed")),
 )  # fmt: skip
 NAMES = tuple(rule.name for rule in RULES)
 BY_NAME = {rule.name: rule for rule in RULES}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django import template
+from django.utils.translation import gettext
 
 from sessions_app.rendering import numbers
 
@@ -30,4 +31,6 @@ def measured_difference(value: float | None, unit: str) -> str:
     if value is None:
         return "—"
     sign = "+" if value > 0 else "\u2212" if value < 0 else "\u00b1"
-    return sign + UNITS[unit](abs(value)).replace(" %", " points")
+    if unit == "share":
+        return gettext("%(points)s points") % {"points": f"{sign}{100 * abs(value):.0f}"}
+    return sign + UNITS[unit](abs(value))

@@ -13,8 +13,10 @@ from django.contrib.messages.storage.base import Message
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from sessions_app.extensions import Part
 from sessions_app.models import Approval, Session
@@ -22,9 +24,15 @@ from sessions_app.queries.stops import key_of
 from sessions_app.rendering import marks, numbers, text, titles
 from sessions_app.rendering.stated import stated_totals
 from sessions_app.views import zones
+from sessions_app.views.labels import label
+from sessions_app.views.script_words import words_of_scripts
+from sessions_app.views.translated import translated
 
 register = template.Library()
 register.filter("stops_key", key_of)
+register.simple_tag(words_of_scripts)
+register.filter("label", label)
+register.filter("translated", translated)
 LINE_BREAK = re.compile(r"\s*\n\s*")
 TONES = {"error": "wrong", "warning": "waits", "success": "done"}
 """Of messages, by their level."""
@@ -136,22 +144,26 @@ def money(costs: Any) -> SafeString:
     amount, unpriced = (costs.cost_amount if tools is None else costs.whole_cost), costs.unpriced_tokens
     under = getattr(costs, "under_reported", 0)
     if amount is None:
-        why = "no price is known for its model" if unpriced else "the source states no tokens"
+        why = _("no price is known for its model") if unpriced else _("the source states no tokens")
         return _titled(numbers.UNKNOWN, why)
-    basis = _basis(costs.cost_basis, amount, unpriced, under)
-    more = f"; {numbers.dollars(tools)} of it for tool calls" if tools else ""
-    return _titled(numbers.money(amount, partial=bool(unpriced or under)), f"{basis}{more}")
+    words = [_basis(costs.cost_basis, amount)]
+    if unpriced:
+        words.append(_("at least, because %(tokens)s tokens have no known price") % {"tokens": numbers.exact(unpriced)})
+    if under:
+        least = _("at least, because the recorder wrote down too few tokens of %(number)s responses")
+        words.append(least % {"number": numbers.exact(under)})
+    if tools:
+        words.append(_("%(amount)s of it for tool calls") % {"amount": numbers.dollars(tools)})
+    return _titled(numbers.money(amount, partial=bool(unpriced or under)), "; ".join(words))
 
 
-def _basis(basis: str, amount: Decimal, unpriced: int, under: int) -> str:
+def _basis(basis: str, amount: Decimal) -> str:
     words = {
-        "recorded": "reported by the recorder",
-        "priced": "estimated from list prices",
-        "mixed": "partly reported by the recorder, partly estimated from list prices",
+        "recorded": _("%(amount)s, reported by the recorder"),
+        "priced": _("%(amount)s, estimated from list prices"),
+        "mixed": _("%(amount)s, partly reported by the recorder, partly estimated from list prices"),
     }[basis]
-    least = f"; at least, because {numbers.exact(unpriced)} tokens have no known price" if unpriced else ""
-    short = f"; at least, because the recorder wrote down too few tokens of {numbers.exact(under)} responses"
-    return f"{numbers.dollars(amount)}, {words}{least}{short if under else ''}"
+    return words % {"amount": numbers.dollars(amount)}
 
 
 @register.filter
@@ -168,7 +180,7 @@ def count(number: int | None) -> str:
 
 @register.filter
 def size(number: int | None) -> SafeString:
-    return _titled(numbers.size(number), f"{numbers.exact(number)} bytes")
+    return _titled(numbers.size(number), _("%(number)s bytes") % {"number": numbers.exact(number)})
 
 
 @register.filter
@@ -186,7 +198,7 @@ def duration(milliseconds: float | None) -> str:
 def span(timed: Any) -> SafeString:
     """How long something with ``started_at`` and ``ended_at`` took; — while either is unknown."""
     if timed.started_at is None or timed.ended_at is None:
-        return _titled(numbers.UNKNOWN, "the source does not say")
+        return _titled(numbers.UNKNOWN, _("the source does not say"))
     milliseconds = (timed.ended_at - timed.started_at).total_seconds() * 1000
     return _titled(numbers.duration(milliseconds), f"{milliseconds / 1000:,.3f} s")
 
@@ -198,7 +210,7 @@ def ago(at: datetime | None, ticks: str = "") -> SafeString:
     With ``ticks`` a script of the page (``clock.js``) keeps it true.
     """
     if at is None:
-        return _titled(numbers.UNKNOWN, "the source does not say")
+        return _titled(numbers.UNKNOWN, _("the source does not say"))
     recent = ticks and abs((timezone.now() - at).total_seconds()) < 3_600
     return format_html(
         '<time class="relative" datetime="{}" title="{}"{}>{}</time>', at.isoformat(), zones.exact(at),
@@ -210,7 +222,7 @@ def ago(at: datetime | None, ticks: str = "") -> SafeString:
 def until(at: datetime) -> SafeString:
     """``in 3 m 20 s``, which a script of the page counts down; ``now`` once it is over."""
     left = (at - timezone.now()).total_seconds()
-    words = f"in {numbers.duration(left * 1000)}" if left >= 1 else "now"
+    words = _("in %(time)s") % {"time": numbers.duration(left * 1000)} if left >= 1 else _("now")
     return format_html(
         '<time class="relative" datetime="{0}" data-until="{0}" title="{1}">{2}</time>', at.isoformat(),
         zones.exact(at), words,
@@ -238,12 +250,12 @@ def _relative(at: datetime) -> str:
     seconds = (now - at).total_seconds()
     if abs(seconds) >= 7 * 86_400:
         day = zones.local(at)
-        return f"{day.day} {day:%b}" if day.year == zones.local(now).year else f"{day.day} {day:%b %Y}"
+        return date_format(day, "j M" if day.year == zones.local(now).year else "j M Y", use_l10n=False)
     for size_, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
         if abs(seconds) >= size_:
             amount = f"{int(abs(seconds) // size_)} {unit}"
-            return f"in {amount}" if seconds < 0 else f"{amount} ago"
-    return "in a moment" if seconds < 0 else "just now"
+            return (_("in %(time)s") if seconds < 0 else _("%(time)s ago")) % {"time": amount}
+    return _("in a moment") if seconds < 0 else _("just now")
 
 
 @register.inclusion_tag("_state.html")

@@ -23,6 +23,7 @@ from sessions_app.rendering.toolline import ToolLine
 from sessions_app.views import zones
 from sessions_app.views.approvals import cards
 from sessions_app.views.session.addresses import event_url
+from sessions_app.views.translated import translated
 
 register = template.Library()
 HEAT = (1, 3, 9, 27)
@@ -180,7 +181,7 @@ def built(html: str) -> SafeString:
 @register.filter
 def status_words(approval: Approval) -> str:
     """``approved``, ``expired, so denied``: as the badge says, also of a decision that can be taken back."""
-    return cards.mark_of(approval).words
+    return str(translated(cards.mark_of(approval).words))
 
 
 @register.filter
@@ -345,7 +346,13 @@ def count_of_new(number: int) -> str:
 
 
 @register.filter
+def finding_names(labels: list[str]) -> str:
+    """What rules found in a session, with commas between."""
+    return ", ".join(str(translated(name)) for name in labels)
+
+
+@register.filter
 def finding_words(labels: list[str]) -> str:
     """``findings: a, b`` of a session, for those who do not see the flag."""
     words = ngettext("finding: %(names)s", "findings: %(names)s", len(labels))
-    return words % {"names": ", ".join(map(str, labels))}
+    return words % {"names": finding_names(labels)}

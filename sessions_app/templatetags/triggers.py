@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from django import template
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from sessions_app.models import Schedule, TriggerRun
 from sessions_app.rendering import marks
@@ -36,8 +37,8 @@ def next_local_time(schedule: Schedule) -> str:
 @register.filter
 def local_time(at: datetime) -> str:
     """``Mon 23 Nov, 09:00 CET``: as the clock of its own zone shows it, where ``date`` would make it UTC."""
-    year = "" if at.year == timezone.now().year else f" {at.year}"
-    return f"{at:%a} {at.day} {at:%b}{year}, {at:%H:%M} {at.tzname()}"
+    day = date_format(at, "D j M" if at.year == timezone.now().year else "D j M Y", use_l10n=False)
+    return f"{day}, {at:%H:%M} {at.tzname()}"
 
 
 @register.filter

@@ -27,8 +27,16 @@ from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
 from sessions_app.services.people import members
 
+from .labels import label
+
 WORKSPACE_KEY = "workspace"
 """Where the browser session keeps the id of the workspace that was chosen last."""
+
+
+class Deleted(str):
+    """Why a page is not there, of something that was: the message of its ``Http404``, which the page gets as it is."""
+
+    was_deleted = True
 
 
 class DeskRequest(HttpRequest):
@@ -89,8 +97,10 @@ def require(member: Member, needed: Role) -> None:
             "This needs the role %(needed)s; you are %(role)s in %(workspace)s. "
             "Ask an admin of the workspace for the role."
         )
-        role = member.get_role_display().lower()
-        raise PermissionDenied(needs % {"needed": needed.label.lower(), "role": role, "workspace": member.workspace})
+        role = label(member.get_role_display().lower())
+        raise PermissionDenied(
+            needs % {"needed": label(needed.label.lower()), "role": role, "workspace": member.workspace}
+        )
 
 
 def _to_sign_in(request: DeskRequest) -> HttpResponseBase:
@@ -137,8 +147,9 @@ def one(objects: QuerySet[Found], request: DeskRequest, id_: UUID) -> Found:
     """The object with this id in the member's workspace; 404 when there is none, or it is somebody else's."""
     found = objects.filter(workspace_id=request.member.workspace_id, pk=id_).first()
     if found is None:
-        noun = objects.model._meta.verbose_name
+        noun = label(str(objects.model._meta.verbose_name))
         if gone := erasure.tombstone_of(request.member.workspace_id, id_):
-            raise Http404(_("This %(noun)s was deleted on %(day)s.") % {"noun": noun, "day": f"{gone.at:%Y-%m-%d}"})
+            told = _("This %(noun)s was deleted on %(day)s.") % {"noun": noun, "day": f"{gone.at:%Y-%m-%d}"}
+            raise Http404(Deleted(told))
         raise Http404(_("There is no such %(noun)s in this workspace.") % {"noun": noun})
     return found

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.http import HttpResponse, QueryDict
 from django.utils.dateparse import parse_date
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, AuditEntry, Member, Session
@@ -96,7 +97,7 @@ def _asked(given: QueryDict) -> tuple[queries.Asked, list[str]]:
         except ValueError:
             found = None
         if value and not found:
-            problems.append(f'"{value[:40]}" is no day; write it as 2026-01-31')
+            problems.append(gettext('"%(value)s" is no day; write it as 2026-01-31') % {"value": value[:40]})
         return found if found and found.year < 9999 else None
 
     return queries.Asked(subject, who, action, day("from"), day("to")), problems
@@ -109,7 +110,7 @@ def _details(entry: AuditEntry, named: Mapping[str, Session | Agent | Member]) -
         if value in (None, "", [], {}):
             continue
         if isinstance(value, bool):
-            yield Detail(label, "yes" if value else "no")
+            yield Detail(label, gettext("yes") if value else gettext("no"))
         elif isinstance(value, str) and (thing := named.get(value)):
             yield Detail(label, "", value, thing)
         elif isinstance(value, str) and (_DIGEST.fullmatch(value) or _is_id(value)):
@@ -133,7 +134,7 @@ def _is_id(value: str) -> bool:
 def _broken(workspace_id: UUID) -> Iterator[str]:
     """What is not as it was written: the audit log, money, decisions, and heads that a checkpoint knew."""
     for seq, reason in audit.broken_rows(workspace_id):
-        yield f"entry {seq}: {reason}"
+        yield gettext("entry %(seq)s: %(reason)s") % {"seq": seq, "reason": reason}
     for broken in chain(chains.broken_ledger(workspace_id), chains.broken_decisions(workspace_id)):
         yield f"{broken.what}: {broken.reason}"
     for kind in checkpoints.ROWS:

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Session
@@ -69,9 +70,14 @@ def _ids(request: HttpRequest) -> tuple[list[UUID], list[str]]:
         try:
             ids[UUID(text)] = None
         except ValueError:
-            problems.append(f'"{value}" is no session; paste its id or the address of its page')
+            problems.append(
+                gettext('"%(value)s" is no session; paste its id or the address of its page') % {"value": value}
+            )
     if len(ids) > comparison.MOST:
-        problems.append(f"{len(ids)} sessions are too many beside each other; the first {comparison.MOST} are shown")
+        problems.append(
+            gettext("%(ids)s sessions are too many beside each other; the first %(most)s are shown")
+            % {"ids": len(ids), "most": comparison.MOST}
+        )
     return list(ids)[: comparison.MOST], problems
 
 

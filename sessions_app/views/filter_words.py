@@ -13,6 +13,9 @@ from sessions_app.queries.sessions.conditions import NOBODY
 from sessions_app.queries.sessions.session_filter import BOOLEANS, ME
 from sessions_app.summary.findings import RULES
 
+from .labels import label
+from .translated import translated
+
 LABELS = {
     "agent": _("agent"), "status": _("status"), "origin": _("source"), "tag": _("tag"), "q": _("search"),
     "from": _("from"), "to": _("to"), "min_cost": _("at least $"), "model": _("model"), "tool": _("tool"),
@@ -27,10 +30,10 @@ PHRASES = {
     ("verdict", "fail"): _("Failed in review"), ("verdict", "pass"): _("Passed in review"),
     ("assignee", ME): _("Assigned to me"), ("assignee", NOBODY): _("Assigned to nobody"),
     ("fold", "no"): _("Nothing folded"),
-} | {("status", value): label for value, label in Session.Status.choices}  # fmt: skip
+} | {("status", value): said for value, said in Session.Status.choices}  # fmt: skip
 """Filters that are said as a whole."""
-VALUES = {("finding", rule.name): rule.label.lower() for rule in RULES} | {
-    ("origin", value): label.lower() for value, label in Session.Origin.choices
+VALUES = {("finding", rule.name): rule.label for rule in RULES} | {
+    ("origin", value): said.lower() for value, said in Session.Origin.choices
 }
 """Values that are said otherwise than they stand in the address."""
 
@@ -42,12 +45,17 @@ def words_of(name: str, value: str, people: Mapping[str, str]) -> str:
     if name == "import":
         return str(_("of one import"))
     if phrase := PHRASES.get((name, value)):
-        return str(phrase)
+        return label(str(translated(phrase)))
     if name not in LABELS:
         return f"{name}={value}"
-    said = people.get(value, value) if name == "assignee" else VALUES.get((name, value), value)
+    said = people.get(value, value) if name == "assignee" else _value(name, value)
     joint = "" if name == "min_cost" else " "
     return str(format_lazy("{}{}{}", LABELS[name], joint, said))
+
+
+def _value(name: str, value: str) -> str:
+    said = VALUES.get((name, value))
+    return label(translated(said).lower()) if said else value
 
 
 def people_of(values: Iterable[str], workspace_id: object) -> dict[str, str]:

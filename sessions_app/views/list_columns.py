@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sessions_app.phrases import gettext as _
 from sessions_app.queries.sessions.session_filter import ReadFilter
+
+from .translated import translated
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +22,18 @@ class Kind:
 
 
 KINDS = (
-    Kind("title", "Session", order="title"),
-    Kind("run", "Run", "cell-strip"),
-    Kind("agent", "Agent"),
-    Kind("started", "Started", order="started"),
-    Kind("turns", "Turns", "right", "turns"),
-    Kind("tokens", "Tokens", "right", "tokens"),
-    Kind("cost", "Cost", "right", "cost"),
-    Kind("errors", "Errors", "right", "errors"),
-    Kind("verdict", "Verdict"),
-    Kind("assignee", "Assigned to"),
-    Kind("tags", "Tags"),
-    Kind("origin", "Source"),
+    Kind("title", _("Session"), order="title"),
+    Kind("run", _("Run"), "cell-strip"),
+    Kind("agent", _("Agent")),
+    Kind("started", _("Started"), order="started"),
+    Kind("turns", _("Turns"), "right", "turns"),
+    Kind("tokens", _("Tokens"), "right", "tokens"),
+    Kind("cost", _("Cost"), "right", "cost"),
+    Kind("errors", _("Errors"), "right", "errors"),
+    Kind("verdict", _("Verdict")),
+    Kind("assignee", _("Assigned to")),
+    Kind("tags", _("Tags")),
+    Kind("origin", _("Source")),
 )
 ALWAYS = ("title", "run")
 CHOICE = tuple(kind.name for kind in KINDS if kind.name not in ALWAYS)
@@ -71,10 +74,10 @@ def heads(read: ReadFilter, names: Sequence[str], widths: Mapping[str, int]) -> 
 
 def _head(read: ReadFilter, kind: Kind, width: int | None) -> Column:
     if not kind.order:
-        return Column(kind.text, kind.css, name=kind.name, width=width)
+        return Column(translated(kind.text), kind.css, name=kind.name, width=width)
     order = read.wanted.sort
     direction = {kind.order: "ascending", f"-{kind.order}": "descending"}.get(order, "")
     first = kind.order if kind.order == "title" else f"-{kind.order}"
     other = order.removeprefix("-") if order.startswith("-") else f"-{order}"
     url = read.query(sort=other if direction else first)
-    return Column(kind.text, kind.css, url, direction, kind.name, width)
+    return Column(translated(kind.text), kind.css, url, direction, kind.name, width)

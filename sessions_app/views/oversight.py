@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import Agent, Role
@@ -21,7 +22,12 @@ from sessions_app.services.oversight import planting
 
 from . import access
 
-PERIODS = {"7": "7 days", "30": "30 days", "90": "90 days", "365": "a year"}
+PERIODS = {
+    "7": gettext_lazy("7 days"),
+    "30": gettext_lazy("30 days"),
+    "90": gettext_lazy("90 days"),
+    "365": gettext_lazy("a year"),
+}
 DEFAULT = "30"
 AGENTS = 500
 TYPED = ("agent", "tool", "server", "arguments", "context", "risk")
@@ -42,9 +48,9 @@ def plant(request: access.DeskRequest) -> HttpResponse:
     agent = Agent.objects.filter(workspace_id=request.member.workspace_id, slug=typed["agent"]).first()
     arguments, errors = _arguments(typed["arguments"])
     if agent is None:
-        errors["agent"] = "Choose the agent that seems to ask."
+        errors["agent"] = gettext("Choose the agent that seems to ask.")
     if not 0 < len(typed["tool"]) <= 500:
-        errors["tool"] = "Name the tool."
+        errors["tool"] = gettext("Name the tool.")
     if not errors and agent:
         question = requests.Question(
             typed["tool"], arguments, server=typed["server"] or None, context=typed["context"],
@@ -55,7 +61,9 @@ def plant(request: access.DeskRequest) -> HttpResponse:
         except NotActive as refused:
             errors["agent"] = str(refused)
         else:
-            messages.success(request, "The test call is in the inbox. It is marked nowhere until it is decided.")
+            messages.success(
+                request, gettext("The test call is in the inbox. It is marked nowhere until it is decided.")
+            )
             return redirect("oversight")
     return _page(request, 422, typed=typed, errors=errors)
 
@@ -64,8 +72,10 @@ def _arguments(text: str) -> tuple[Any, dict[str, str]]:
     try:
         value = orjson.loads(text or "{}")
     except orjson.JSONDecodeError as error:
-        return None, {"arguments": f"This is not JSON: {error}."}
-    return (value, {}) if isinstance(value, dict) else (None, {"arguments": "Arguments are a JSON object: {…}."})
+        return None, {"arguments": gettext("This is not JSON: %(error)s.") % {"error": error}}
+    return (
+        (value, {}) if isinstance(value, dict) else (None, {"arguments": gettext("Arguments are a JSON object: {…}.")})
+    )
 
 
 def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import prefetch_related_objects
 from django.http import HttpResponse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Role, SavedView
@@ -32,7 +33,9 @@ def index(request: access.DeskRequest) -> HttpResponse:
     chosen = saved_views.columns_of(request.member)
     names = list_columns.shown(chosen.names)
     for name in session_filter.unknown(request.GET):
-        read.errors[name] = "the list has no filter of this name, or has it no more; take it out of the address"
+        read.errors[name] = gettext(
+            "the list has no filter of this name, or has it no more; take it out of the address"
+        )
     may = Role(request.member.role).covers(Role.REVIEWER)
     context: dict[str, Any] = {"read": read, "shown": names, "may_review": may}
     if not (wants_fragment(request) and request.GET.get("cursor")):

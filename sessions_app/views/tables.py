@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, QueryDict
+from django.utils.translation import gettext
 
 from sessions_app.rendering.cells import cell
 
@@ -25,7 +26,7 @@ def before(found: QuerySet, query: QueryDict, *first: str) -> tuple[list[Any], s
     try:
         rows = found.filter(id__lt=UUID(query["before"])) if query.get("before") else found
     except ValueError:
-        raise Http404("This part of the list cannot be found; begin at its start.") from None
+        raise Http404(gettext("This part of the list cannot be found; begin at its start.")) from None
     rows = list(rows.order_by(*first, "-id")[: ROWS + 1])
     if len(rows) <= ROWS:
         return rows, ""

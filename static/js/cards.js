@@ -6,6 +6,7 @@ import { listen } from "./approval-stream.js";
 import { watchCards } from "./attention.js";
 import { CHOICES, chooseOnCard, closeChoice, isBeingFilledIn, isTyping } from "./keyboard.js";
 import { showCount } from "./waiting.js";
+import { gettext } from "./words.js";
 
 const live = document.getElementById("home-live");
 let cardBehindSubmitted = null;
@@ -48,7 +49,7 @@ function changed({ id, status }) {
   else news.delete(id);
   const pill = document.getElementById("home-new");
   pill.hidden = !news.size;
-  pill.querySelector("a").textContent = `${news.size} new`;
+  pill.querySelector("a").textContent = gettext("%(count)s new", { count: news.size });
 }
 
 if (live) listen(live.dataset.stream, { approval: changed, waiting: ({ count }) => showCount(count) });

@@ -1,5 +1,7 @@
 // Times that pass: how long something still waits, counted down, and how long ago something was.
 
+import { gettext } from "./words.js";
+
 const UNITS = [[86_400, "d", 3_600, "h"], [3_600, "h", 60, "m"], [60, "m", 1, "s"]];
 const SOON = 600; // seconds: from here on it is marked
 
@@ -14,13 +16,13 @@ function duration(seconds) {
 
 function ago(seconds) {
   const [size, unit] = UNITS.find(([least]) => seconds >= least) ?? [1, "s"];
-  return seconds < 2 ? "just now" : `${Math.floor(seconds / size)} ${unit} ago`;
+  return seconds < 2 ? gettext("just now") : gettext("%(time)s ago", { time: `${Math.floor(seconds / size)} ${unit}` });
 }
 
 function tick() {
   for (const time of document.querySelectorAll("time[data-until]")) {
     const left = Math.floor((new Date(time.dataset.until) - Date.now()) / 1000);
-    const words = left >= 1 ? `in ${duration(left)}` : "now";
+    const words = left >= 1 ? gettext("in %(time)s", { time: duration(left) }) : gettext("now");
     if (time.textContent !== words) time.textContent = words;
     time.classList.toggle("is-soon", left < SOON);
   }

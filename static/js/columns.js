@@ -1,6 +1,8 @@
 // Columns of the session list that are dragged wider or narrower, or moved with the arrow keys; kept for the person.
 // An edge lies between two columns: what one gains the other gives. The title has what the others leave.
 
+import { gettext } from "./words.js";
+
 const LEAST = 40, MOST = 1_200; // as the server takes (services/reviews/saved_views.py)
 const TITLE = 160; // px that are left to the title; in a narrower window columns are as wide as they are by themselves
 const STEP = 16, STRIDE = 64;
@@ -48,7 +50,7 @@ function saveSoon() {
 async function save(widths) {
   const headers = JSON.parse(document.body.getAttribute("hx-headers"));
   const answer = await fetch(table().dataset.widths, { method: "POST", headers, body: new URLSearchParams(widths), keepalive: true });
-  if (!answer.ok) document.dispatchEvent(new CustomEvent("trouble", { detail: "The widths of the columns were not kept. Try again." }));
+  if (!answer.ok) document.dispatchEvent(new CustomEvent("trouble", { detail: gettext("The widths of the columns were not kept. Try again.") }));
 }
 
 function reset() {
@@ -83,9 +85,9 @@ function edgeOf(head) {
   edge.tabIndex = 0;
   edge.setAttribute("role", "separator");
   edge.setAttribute("aria-orientation", "vertical");
-  edge.setAttribute("aria-label", `Width of ${head.textContent.trim()}`);
+  edge.setAttribute("aria-label", gettext("Width of %(column)s", { column: head.textContent.trim() }));
   for (const [name, value] of [["min", LEAST], ["max", MOST], ["now", widthOf(head)]]) edge.setAttribute(`aria-value${name}`, value);
-  edge.title = "Drag, or use the arrow keys; double click for the usual widths";
+  edge.title = gettext("Drag, or use the arrow keys; double click for the usual widths");
   edge.addEventListener("pointerdown", (event) => { if (event.button === 0) drag(edge, head, event); });
   edge.addEventListener("keydown", (event) => onKey(head, event));
   edge.addEventListener("dblclick", reset);

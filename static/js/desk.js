@@ -1,6 +1,7 @@
 // Every page: the line for failed requests, menus that close, keys of lists, buttons that copy.
 
 import { isTyping } from "./keyboard.js";
+import { gettext } from "./words.js";
 
 // Pages show times in the zone of who reads them: the server learns it from here, and says UTC before.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -20,13 +21,15 @@ function showError(text) {
 document.addEventListener("htmx:sendError", ({ detail }) => {
   const isReading = detail.requestConfig.verb === "get";
   if (isReading && document.body.classList.contains("is-lost")) return; // the page says so, and asks again by itself
-  showError(`The server cannot be reached. ${isReading ? "Try" : "Nothing was changed; try"} again.`);
+  showError(isReading
+    ? gettext("The server cannot be reached. Try again.")
+    : gettext("The server cannot be reached. Nothing was changed; try again."));
 });
 document.addEventListener("htmx:responseError", (event) => {
   const status = event.detail.xhr.status;
-  if (status === 403) showError("This was refused: your role is too low, or the page is too old. Load it again.");
-  else if (status === 404) showError("This is not there any more. Load the page again.");
-  else showError(`The server answered ${status}. Nothing was changed; load the page again.`);
+  if (status === 403) showError(gettext("This was refused: your role is too low, or the page is too old. Load it again."));
+  else if (status === 404) showError(gettext("This is not there any more. Load the page again."));
+  else showError(gettext("The server answered %(status)s. Nothing was changed; load the page again.", { status }));
 });
 
 document.addEventListener("trouble", (event) => showError(event.detail)); // said by other modules of a page
@@ -79,6 +82,6 @@ async function copyFrom(button) {
   const source = document.getElementById(button.dataset.copy);
   await navigator.clipboard.writeText(source.value ?? source.textContent.trim());
   const label = button.textContent;
-  button.textContent = "Copied";
+  button.textContent = gettext("Copied");
   setTimeout(() => { button.textContent = label; }, 1500);
 }

@@ -1,6 +1,7 @@
 // Ctrl + K on every page: go to a page, do what a menu of the page offers, or find a session by its words.
 
 import { isTyping } from "./keyboard.js";
+import { gettext } from "./words.js";
 
 const dialog = document.getElementById("palette");
 const field = dialog.querySelector("input");
@@ -26,7 +27,7 @@ function openKeys() {
   const keys = document.getElementById("page-keys");
   if (!keys.querySelector("button")) {
     const close = document.createElement("button");
-    close.textContent = "Close";
+    close.textContent = gettext("Close");
     close.addEventListener("click", () => keys.close());
     keys.append(close);
   }
@@ -70,8 +71,10 @@ function places(words) {
   return [...named].map(([name, one]) => ({ name, kind: one.matches(".nav a") ? "page" : "action", act: () => { dialog.close(); one.click(); } }));
 }
 
+const KINDS = { page: gettext("page"), action: gettext("action"), session: gettext("session") };
+
 // Titles that are a prompt in JSON have "\n" for a new line.
-const titleOf = ({ title }) => (title || "Session").replace(/(\\[nrt]|\s)+/g, " ").trim();
+const titleOf = ({ title }) => (title || gettext("Session")).replace(/(\\[nrt]|\s)+/g, " ").trim();
 
 async function addSessions(words) {
   asking = new AbortController();
@@ -82,10 +85,10 @@ async function addSessions(words) {
     const found = items.map((one) => ({
       name: titleOf(one), kind: "session", act: () => location.assign(`/dashboard/sub-agents/${one.agent.id}/chat/${one.id}`),
     }));
-    const hits = { name: `Search transcripts for “${words}”`, kind: "page", act: () => location.assign(`/search/?q=${encodeURIComponent(words)}`) };
+    const hits = { name: gettext("Search transcripts for “%(words)s”", { words }), kind: "page", act: () => location.assign(`/search/?q=${encodeURIComponent(words)}`) };
     show([...places(words), ...found, hits], chosen);
   } catch (error) {
-    if (error.name !== "AbortError") document.dispatchEvent(new CustomEvent("trouble", { detail: "Sessions cannot be looked for: the server cannot be reached." }));
+    if (error.name !== "AbortError") document.dispatchEvent(new CustomEvent("trouble", { detail: gettext("Sessions cannot be looked for: the server cannot be reached.") }));
   }
 }
 
@@ -100,7 +103,7 @@ function show(entries, at = 0) {
     text.textContent = name;
     const what = document.createElement("span");
     what.className = "quiet small";
-    what.textContent = kind;
+    what.textContent = KINDS[kind];
     row.append(text, what);
     return row;
   }));

@@ -1,5 +1,7 @@
 // Settings, Notices: has this browser show notices. What cannot be done here is said, and why.
 
+import { gettext } from "./words.js";
+
 const WORKER = "/service-worker.js";
 const place = document.getElementById("this-browser");
 const button = place.querySelector("button");
@@ -11,10 +13,10 @@ function say(text) {
 }
 
 function whyNot() {
-  if (!place.dataset.key) return "This host of the desk cannot send to browsers: it has another SECRET_KEY than the installation.";
-  if (!window.isSecureContext) return "Browsers show notices only of pages that come by https.";
-  if (!("serviceWorker" in navigator && "PushManager" in window && "Notification" in window)) return "This browser shows no notices.";
-  if (Notification.permission === "denied") return "This browser was told to show no notices of this desk. Allow them in its settings first.";
+  if (!place.dataset.key) return gettext("This host of the desk cannot send to browsers: it has another SECRET_KEY than the installation.");
+  if (!window.isSecureContext) return gettext("Browsers show notices only of pages that come by https.");
+  if (!("serviceWorker" in navigator && "PushManager" in window && "Notification" in window)) return gettext("This browser shows no notices.");
+  if (Notification.permission === "denied") return gettext("This browser was told to show no notices of this desk. Allow them in its settings first.");
   return "";
 }
 
@@ -33,7 +35,7 @@ function isBoundTo(subscription, key) {
 }
 
 async function subscribe() {
-  if ((await Notification.requestPermission()) !== "granted") throw new Error("you did not allow notices");
+  if ((await Notification.requestPermission()) !== "granted") throw new Error(gettext("you did not allow notices"));
   await navigator.serviceWorker.register(WORKER);
   const { pushManager } = await navigator.serviceWorker.ready;
   const before = await pushManager.getSubscription();
@@ -51,17 +53,17 @@ async function tell(subscription) {
   const answer = await fetch(place.dataset.address, { method: "POST", body, headers });
   if (answer.status === 201) return;
   await subscription.unsubscribe();
-  throw new Error(answer.status === 422 || answer.status === 503 ? await answer.text() : `the desk answered ${answer.status}`);
+  throw new Error(answer.status === 422 || answer.status === 503 ? await answer.text() : gettext("the desk answered %(status)s", { status: answer.status }));
 }
 
 async function add() {
   button.disabled = true;
-  say("Asking the browser…");
+  say(gettext("Asking the browser…"));
   try {
     await tell(await subscribe());
     location.reload();
   } catch (fault) {
-    say(`This browser shows no notices: ${fault.message}`);
+    say(gettext("This browser shows no notices: %(reason)s", { reason: fault.message }));
     button.disabled = false;
   }
 }

@@ -4,6 +4,7 @@
 
 import { filesOf } from "./upload/folders.js";
 import { bytes, corner, failed, lineAbove, sending } from "./upload/rows.js";
+import { gettext } from "./words.js";
 
 const form = document.getElementById("drop");
 const address = form?.action ?? document.body.dataset.imports;
@@ -36,8 +37,8 @@ addEventListener("drop", async (event) => {
   endDrag();
   const { files, unread } = await filesOf(event.dataTransfer);
   prepare();
-  for (const name of unread) fail(name, "cannot be read on your machine; nothing of it was sent");
-  if (!files.length && !unread.length) fail("The folder", "has no files");
+  for (const name of unread) fail(name, gettext("cannot be read on your machine; nothing of it was sent"));
+  if (!files.length && !unread.length) fail(gettext("The folder"), gettext("has no files"));
   add(files);
 });
 addEventListener("beforeunload", (event) => { if (now) event.preventDefault(); });
@@ -55,7 +56,7 @@ function add(files) {
   const batch = randomId();
   for (const { file, path } of files) {
     if (file.size > limit) {
-      fail(path || file.name, `the file has ${bytes(file.size)}, the limit is ${bytes(limit)}; ask an admin to raise COUNTERSIGN_MAX_UPLOAD_BYTES`);
+      fail(path || file.name, gettext("the file has %(size)s, the limit is %(most)s; ask an admin to raise COUNTERSIGN_MAX_UPLOAD_BYTES", { size: bytes(file.size), most: bytes(limit) }));
     } else {
       queue.push({ file, path, batch });
       count.all += 1;
@@ -88,7 +89,7 @@ function send({ file, path, batch }) {
     end();
   });
   request.addEventListener("error", () => {
-    fail(name, "the connection broke; nothing was stored, drop the file again");
+    fail(name, gettext("the connection broke; nothing was stored, drop the file again"));
     end();
   });
   request.addEventListener("abort", () => { count.all -= 1; end(); });
@@ -115,8 +116,8 @@ function fail(name, why) {
 // "12 of 40 sent · 2 failed", and a way to stop; for one file its row says enough.
 function tell() {
   line.hidden = count.all + count.failed < 2 && Boolean(form);
-  const parts = [`${count.sent} of ${count.all} sent`];
-  if (count.failed) parts.push(`${count.failed} failed`);
+  const parts = [gettext("%(sent)s of %(all)s sent", count)];
+  if (count.failed) parts.push(gettext("%(failed)s failed", count));
   line.querySelector("span").textContent = parts.join(" · ");
   line.querySelector("button").hidden = !queue.length;
 }
@@ -135,7 +136,7 @@ function show(html) {
 function reason(request) {
   if ((request.getResponseHeader("Content-Type") || "").includes("problem+json")) return JSON.parse(request.responseText).detail;
   const notice = new DOMParser().parseFromString(request.responseText, "text/html").querySelector("[role=alert] span");
-  return notice ? notice.textContent : `the server answered ${request.status}; nothing was stored`;
+  return notice ? notice.textContent : gettext("the server answered %(status)s; nothing was stored", request);
 }
 
 // Not crypto.randomUUID: a desk in an office without TLS is no secure context, which that function asks for.

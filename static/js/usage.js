@@ -2,6 +2,8 @@
 // The server says which series there are, their colours, and how each amount reads.
 // uPlot is no module: a script before this one makes it a global.
 
+import { counted, dateOf, ngettext } from "./words.js";
+
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let drawn = null;
 
@@ -38,7 +40,9 @@ function tipFor(place, days, names) {
       return line;
     });
     const head = document.createElement("strong");
-    head.textContent = `${label(Date.parse(day.day) / 1000, "numeric")}, ${day.sessions} session${day.sessions === 1 ? "" : "s"}`;
+    head.textContent = ngettext("%(day)s, %(count)s session", "%(day)s, %(count)s sessions", day.sessions, {
+      day: label(Date.parse(day.day) / 1000, "numeric"), count: day.sessions,
+    });
     tip.replaceChildren(head, ...lines);
     const left = chart.bbox.left / devicePixelRatio + chart.cursor.left;
     const before = left > place.clientWidth / 2;
@@ -56,7 +60,7 @@ const WHOLE = Array.from({ length: 28 }, (_, n) => [1, 2, 5][n % 3] * 10 ** Math
 const THOUSANDS = [[1e9, "B"], [1e6, "M"], [1e3, "k"]];
 const TIMES = [[3_600_000, "h"], [60_000, "m"], [1_000, "s"], [1, "ms"]];
 const TICKS = {
-  usd: (amount) => `$${amount >= 1 || amount === 0 ? amount.toLocaleString("en") : amount.toPrecision(2).replace(/0+$/, "")}`,
+  usd: (amount) => `$${amount >= 1 || amount === 0 ? counted(amount) : amount.toPrecision(2).replace(/0+$/, "")}`,
   tokens: (amount) => short(amount, THOUSANDS),
   count: (amount) => short(amount, THOUSANDS),
   ms: (amount) => short(amount, TIMES),
@@ -84,10 +88,10 @@ function options(place, days, names, unit) {
   };
 }
 
-const monthLabel = (at) => new Date(at * 1000).toLocaleDateString("en-GB", { month: "short", year: "numeric", timeZone: "UTC" });
+const monthLabel = (at) => dateOf(at * 1000, { month: "short", year: "numeric" });
 
 function label(at, year) {
-  return new Date(at * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short", year, timeZone: "UTC" });
+  return dateOf(at * 1000, { day: "numeric", month: "short", year });
 }
 
 function draw() {

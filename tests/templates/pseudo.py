@@ -59,6 +59,7 @@ class Said(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.texts[0] += " "
         values = {name: value or "" for name, value in attrs}
         is_data = tag in AS_IT_IS or bool(DATA & set(values.get("class", "").split()))
         if not is_data and not self.skips:

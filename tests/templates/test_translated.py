@@ -58,6 +58,7 @@ def test_a_trap_is_found():
         ('<a title="Go {{ there }}"></a>', '"Go …"'),
         ("<b{% if x %}\n aria-label='Close it'{% endif %}></b>", "'Close it'"),
         ('{{ reason|default:"none given" }}', '"none given"'),
+        ('{{ ", asked by " }}', '", asked by "'),
         ('{{ open|yesno:"Pause,Resume" }}', '"Pause,Resume"'),
         ('{% include "x.html" with none="Nothing here" %}', '"Nothing here"'),
         ('{% nav_link "home" "Home" %}', '"Home"'),

@@ -24,6 +24,8 @@ AS_IT_IS = {"code", "pre", "samp", "kbd", "script", "style"}
 """Elements whose text is the same in every language."""
 WORD = re.compile(r"[^\W\d_]{2,}")
 FILTERED = re.compile(r"""\|(?:default|default_if_none|yesno|add|join|pluralize):("[^"]*"|'[^']*')""")
+LITERAL = re.compile(r"""^("[^"]*"|'[^']*')""")
+PROSE = re.compile(r"[a-z]{2,} [a-z]{2,}")
 ARGUMENT = re.compile(r"""(?:^|[\s=])("[^"]*"|'[^']*')""")
 OF_CLASSES = re.compile(r"block \w+_(class|attributes)$")
 UNSEEN = {"translate", "load", "url", "if", "elif"}
@@ -117,6 +119,8 @@ def _of_tags(tokens: list[Token]) -> Iterator[Untranslated]:
         if token.token_type not in (TokenType.VAR, TokenType.BLOCK):
             continue
         literals = FILTERED.findall(token.contents)
+        if token.token_type == TokenType.VAR:
+            literals += [one for one in LITERAL.findall(token.contents) if PROSE.search(one)]
         if token.token_type == TokenType.BLOCK and token.contents.split(" ", 1)[0] not in UNSEEN:
             literals += [one for one in ARGUMENT.findall(token.contents) if SENTENCE.search(one[1:-1])]
         for literal in literals:

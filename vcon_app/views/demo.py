@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from sessions_app.views import access
@@ -20,5 +21,5 @@ def load(request: access.DeskRequest) -> HttpResponse:
         if imported.error:
             messages.error(request, imported.error)
     if made:
-        messages.success(request, "The examples are here: one of them has a refund that needs your approval.")
+        messages.success(request, gettext("The examples are here: one of them has a refund that needs your approval."))
     return redirect("home")

@@ -12,6 +12,7 @@ from django.db.models import Sum
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from sessions_app.models import Session
@@ -65,7 +66,7 @@ def tombstone_page(request: access.DeskRequest, subject_id: UUID) -> HttpRespons
     """What remains of something that was deleted."""
     tombstone = tombstone_of(request.member.workspace_id, subject_id)
     if tombstone is None:
-        raise Http404("Nothing of this id was deleted in this workspace.")
+        raise Http404(gettext("Nothing of this id was deleted in this workspace."))
     context = {
         "tombstone": tombstone,
         "counts": [(number, _noun(name, number)) for name, number in tombstone.counts.items() if number],
@@ -96,7 +97,7 @@ def _page(
             except erasing.CannotErase as reason:
                 refused = str(reason)
             else:
-                messages.success(request, "Deleted. What remains of it is in the audit log.")
+                messages.success(request, gettext("Deleted. What remains of it is in the audit log."))
                 return redirect(then)
     context = {"asked": asked, "word": word, "refused": refused, "max_reason": tombstones.MAX_REASON}
     status = 422 if asked.errors else 409 if refused else 200
@@ -108,11 +109,13 @@ def _read(request: access.DeskRequest, word: str) -> Asked:
     reason = request.POST.get("reason", "").strip()
     errors = {}
     if typed != word:
-        errors["word"] = f"Type {word} to confirm."
+        errors["word"] = gettext("Type %(word)s to confirm.") % {"word": word}
     if not reason:
-        errors["reason"] = "Say why: it is what people will read in its place."
+        errors["reason"] = gettext("Say why: it is what people will read in its place.")
     elif len(reason) > tombstones.MAX_REASON:
-        errors["reason"] = f"Use at most {tombstones.MAX_REASON:,} characters."
+        errors["reason"] = gettext("Use at most %(max_reason)s characters.") % {
+            "max_reason": f"{tombstones.MAX_REASON:,}"
+        }
     return Asked(typed, reason, "children" in request.POST, errors)
 
 

@@ -9,6 +9,7 @@ from typing import BinaryIO, cast
 from django.contrib import messages
 from django.http import HttpResponseBase, QueryDict
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, Workspace
@@ -30,7 +31,7 @@ def evidence_pack(request: access.DeskRequest) -> HttpResponseBase:
         period, agent = _period(request.GET), _agent(workspace, request.GET.get("agent", ""))
         file, size = packed(workspace, period, agent, by=access.actor(request))
     except (NoPeriod, LookupError, BadKey) as error:
-        messages.error(request, f"There is no evidence pack: {error}.")
+        messages.error(request, gettext("There is no evidence pack: %(error)s.") % {"error": error})
         return redirect("audit-list")
     return attachment(file, pack.file_name(workspace, period), size, "application/zip")
 
@@ -43,9 +44,9 @@ def audit_file(request: access.DeskRequest) -> HttpResponseBase:
     try:
         period = _period(request.GET)
         if format not in audit_export.MEDIA_TYPES:
-            raise NoPeriod(f'there is no format "{format[:40]}"')
+            raise NoPeriod(gettext('there is no format "%(format)s"') % {"format": format[:40]})
     except NoPeriod as error:
-        messages.error(request, f"Nothing was exported: {error}.")
+        messages.error(request, gettext("Nothing was exported: %(error)s.") % {"error": error})
         return redirect("audit-list")
     name = f"audit-{workspace.slug}.{audit_export.SUFFIXES[format]}"
     chunks = audit_export.chunks(format, workspace.pk, period)
@@ -70,11 +71,11 @@ def _period(query: QueryDict) -> Period:
     try:
         first, last = (date.fromisoformat(query.get(name, "")) for name in ("from", "to"))
     except ValueError:
-        raise NoPeriod("choose the first and the last day") from None
+        raise NoPeriod(gettext("choose the first and the last day")) from None
     return of_days(first, last)
 
 
 def _agent(workspace: Workspace, slug: str) -> str:
     if slug and not Agent.objects.filter(workspace=workspace, slug=slug).exists():
-        raise LookupError(f'there is no agent "{slug[:60]}"')
+        raise LookupError(gettext('there is no agent "%(slug)s"') % {"slug": slug[:60]})
     return slug

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from sessions_app.ids import uuid7
@@ -35,7 +36,7 @@ LINKED = 3
 """Sessions of an import that its row in the list names."""
 RAW_BYTES = 200_000
 """Of a file, shown as it is."""
-NO_FILE = "No file came with this. Choose one or more files, or drop them on the page."
+NO_FILE = gettext_lazy("No file came with this. Choose one or more files, or drop them on the page.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +103,15 @@ def _filter(request: access.DeskRequest) -> tuple[queries.ImportFilter, list[str
     status, batch = request.GET.get("status", ""), request.GET.get("batch", "")
     problems = []
     if status and status not in queries.STATUSES:
-        problems.append(f'"{status}" is no status of an import; use one of {", ".join(queries.STATUSES)}')
+        problems.append(
+            gettext('"%(status)s" is no status of an import; use one of %(statuses)s')
+            % {"status": status, "statuses": ", ".join(queries.STATUSES)}
+        )
         status = ""
     if batch and not _id(batch):
-        problems.append(f'"{batch}" is no batch of files; its id stands in the links of this page')
+        problems.append(
+            gettext('"%(batch)s" is no batch of files; its id stands in the links of this page') % {"batch": batch}
+        )
     return queries.ImportFilter(status, _id(batch)), problems
 
 
@@ -146,8 +152,8 @@ def _upload(request: access.DeskRequest) -> HttpResponse:
 def _take(request: access.DeskRequest, file: UploadedFile, agent: Agent | None, batch: UUID) -> Import:
     if file.size > settings.MAX_UPLOAD_BYTES:
         raise documents.TooLarge(
-            f"the file has {numbers.size(file.size)}, the limit is {numbers.size(settings.MAX_UPLOAD_BYTES)}; "
-            "ask an admin to raise COUNTERSIGN_MAX_UPLOAD_BYTES"
+            gettext("the file has %(size)s, the limit is %(most)s; ask an admin to raise COUNTERSIGN_MAX_UPLOAD_BYTES")
+            % {"size": numbers.size(file.size), "most": numbers.size(settings.MAX_UPLOAD_BYTES)}
         )
     return import_jobs.start_import(
         request.member.workspace,

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from sessions_app.views import access
@@ -25,7 +26,7 @@ def download(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     except NoReceipt as reason:
         return render(request, "receipts/none.html", {"approval": approval, "reason": str(reason)}, status=409)
     except BadKey as fault:
-        reason = f"the key of this installation cannot be used: {fault}"
+        reason = gettext("the key of this installation cannot be used: %(fault)s") % {"fault": fault}
         return render(request, "receipts/none.html", {"approval": approval, "reason": reason}, status=500)
     return attachment(approval_id, issued)
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import Session
@@ -77,5 +78,5 @@ def _read(request: access.DeskRequest, session_id: UUID, redaction_id: UUID) -> 
     session = access.session_read(request, session_id)
     made = queries.finished_redaction(session.workspace_id, session.pk, redaction_id)
     if made is None:
-        raise Http404("There is no such redaction of this session.")
+        raise Http404(gettext("There is no such redaction of this session."))
     return session, made

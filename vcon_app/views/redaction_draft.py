@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -28,15 +28,15 @@ from vcon_app.services.redaction.redaction_rules import CONTAINING, EVERY, ONE_O
 from vcon_app.services.trust import recipients
 
 KINDS = {
-    "reasoning": "all reasoning",
-    "arguments": "all arguments of tools",
-    "result": "all results of tools",
-    "attachments": "all files and attachments",
-    "people": "what identifies persons: names, addresses, numbers",
-    "title": "the title",
-    "summary": "the summary",
-    "environment": "where it ran: folders, repository, branch",
-    "metadata": "what else programs noted of the session",
+    "reasoning": gettext_lazy("all reasoning"),
+    "arguments": gettext_lazy("all arguments of tools"),
+    "result": gettext_lazy("all results of tools"),
+    "attachments": gettext_lazy("all files and attachments"),
+    "people": gettext_lazy("what identifies persons: names, addresses, numbers"),
+    "title": gettext_lazy("the title"),
+    "summary": gettext_lazy("the summary"),
+    "environment": gettext_lazy("where it ran: folders, repository, branch"),
+    "metadata": gettext_lazy("what else programs noted of the session"),
 }
 PART_WORDS = {
     "event": gettext_lazy("whole events"),
@@ -122,7 +122,7 @@ def _lines(session: Session, draft: Redaction, rows: list[queries.Row]) -> list[
 
 def _parts(row: queries.Row) -> list[tuple[str, str]]:
     """The parts an event has, with their names; "whole event" comes first."""
-    found = [("event", "whole event")]
+    found = [("event", gettext("whole event"))]
     if row.kind == "tool_result":
         return [*found, ("result", "result")]
     if row.said:
@@ -262,7 +262,7 @@ def _changed(request: access.DeskRequest, session: Session, *, is_wide: bool = F
 def discard(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     session = access.session_read(request, session_id)
     redaction_drafts.discard(session, access.actor(request))
-    messages.success(request, "Nothing is chosen any more.")
+    messages.success(request, gettext("Nothing is chosen any more."))
     return redirect("redaction", session.pk)
 
 

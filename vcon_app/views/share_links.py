@@ -11,8 +11,8 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.models import Session
@@ -90,7 +90,9 @@ def _chosen_redaction(session: Session, given: str | None) -> Any:
         return None
     found = next((one for one in _usable_redactions(session) if str(one.pk) == given), None)
     if found is None:
-        raise sharing.CannotShare("there is no such redaction of this session; choose another one", "redaction")
+        raise sharing.CannotShare(
+            gettext("there is no such redaction of this session; choose another one"), "redaction"
+        )
     return found
 
 
@@ -135,5 +137,5 @@ def _link_read(request: access.DeskRequest, session_id: UUID, link_id: UUID) -> 
     session = access.session_read(request, session_id)
     link = queries.of_session(session.pk).filter(pk=link_id).first()
     if link is None:
-        raise Http404("There is no such share link of this session.")
+        raise Http404(gettext("There is no such share link of this session."))
     return link

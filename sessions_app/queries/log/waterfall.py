@@ -17,6 +17,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from sessions_app.models import Event, Session, ToolCall, Turn
+from sessions_app.phrases import gettext as _
 from sessions_app.rendering.text import first_line
 from sessions_app.rendering.titles import title_of_prompt
 from sessions_app.rendering.toolline import describe_call
@@ -140,7 +141,7 @@ class _Page:
 
     def _turn(self, index: int, seq: int) -> Span:
         turn = self.turns.get(index)
-        name = f"Turn {index}" if index else "Setup"
+        name = _("Turn %(index)s", index=index) if index else _("Setup")
         span = Span("turn", seq, index, name)
         if turn:
             span.seq, span.subject = turn.first_seq, title_of_prompt(turn.prompt, 160)

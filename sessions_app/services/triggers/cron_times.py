@@ -17,13 +17,15 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
+from sessions_app.phrases import gettext as _
+
 from . import Refused
 
 EXAMPLES = {
-    "*/15 * * * *": "every 15 minutes",
-    "0 9 * * MON-FRI": "09:00 on working days",
-    "30 6 1 * *": "06:30 on the first of the month",
-    "0 18 * * FRI": "18:00 on Fridays",
+    "*/15 * * * *": _("every 15 minutes"),
+    "0 9 * * MON-FRI": _("09:00 on working days"),
+    "30 6 1 * *": _("06:30 on the first of the month"),
+    "0 18 * * FRI": _("18:00 on Fridays"),
 }
 FIELDS = {
     "minute": "0-59",

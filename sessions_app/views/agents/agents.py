@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, Budget
@@ -18,18 +20,28 @@ from ..list_columns import Column
 
 SESSIONS = 25
 COLUMNS = (
-    ("Agent", "", "name"), ("Last seen", "", "seen"), ("Sessions a day, 14 days", "", ""),
-    ("Sessions", "right", "sessions"), ("With errors", "right", "errors"), ("Findings", "", "findings"),
-    ("Tokens", "right", "tokens"), ("Cost", "right", "cost"), ("Pending", "", "pending"),
+    (_("Agent"), "", "name"), (_("Last seen"), "", "seen"), (_("Sessions a day, 14 days"), "", ""),
+    (_("Sessions"), "right", "sessions"), (_("With errors"), "right", "errors"), (_("Findings"), "", "findings"),
+    (_("Tokens"), "right", "tokens"), (_("Cost"), "right", "cost"), (_("Pending"), "", "pending"),
 )  # fmt: skip
 """Heads of the list: words, class, and the order that each leads to."""
 RUNTIMES = {
-    "external": "external: known here from its files and events",
-    "managed": "as a managed agent at its provider",
-    "local": "here, in a loop of tools",
-    "scripted": "by a script, without a model",
+    "external": _("external: known here from its files and events"),
+    "managed": _("as a managed agent at its provider"),
+    "local": _("here, in a loop of tools"),
+    "scripted": _("by a script, without a model"),
 }
-POLICY_WORDS = {"allow": "allows", "ask": "asks", "deny": "denies"}
+BY_DEFAULT = {
+    "allow": _("allows by default"),
+    "ask": _("asks by default"),
+    "deny": _("denies by default"),
+}
+BY_NAME = {
+    "allow": _("allows %(count)s"),
+    "ask": _("asks %(count)s"),
+    "deny": _("denies %(count)s"),
+}
+"""Before how many tools a policy names."""
 
 
 @require_safe
@@ -57,7 +69,7 @@ def _columns(asked: agent_list.AskedAgents) -> list[Column]:
         direction = ("descending" if asked.is_descending else "ascending") if key and asked.key == key else ""
         first = key if key == "name" else f"-{key}"
         other = key if asked.is_descending else f"-{key}"
-        heads.append(Column(text, css, asked.query(sort=other if direction else first) if key else "", direction))
+        heads.append(Column(str(text), css, asked.query(sort=other if direction else first) if key else "", direction))
     return heads
 
 
@@ -73,7 +85,7 @@ def detail(request: access.DeskRequest, slug: str) -> HttpResponse:
     found = session_queries.filtered(agent.workspace_id, wanted)
     page = session_queries.page(found, wanted.sort, SESSIONS, cursor=None)
     note_summaries(page.items, off)
-    context = {"row": row, "agent": row.agent, "sessions": page.items, "runtime": RUNTIMES[agent.runtime]}
+    context = {"row": row, "agent": row.agent, "sessions": page.items, "runtime": str(RUNTIMES[agent.runtime])}
     context |= {"health": agent_health.health_of(agent), "health_days": agent_health.DAYS}
     context |= {"budget": _daily(agent), "policy_line": _policy_line(agent)}
     return render(request, "agents/detail.html", context)
@@ -90,6 +102,8 @@ def _policy_line(agent: Agent) -> str:
     tools = agent.policy.get("tools")
     verdicts = list(tools.values()) if isinstance(tools, dict) else []
     default = str(agent.policy.get("default", "ask"))
-    named = [f"{words} {verdicts.count(value)}" for value, words in POLICY_WORDS.items() if value in verdicts]
-    words = POLICY_WORDS.get(default, "asks")
-    return f"{words} by default; {', '.join(named)} by name" if named else f"{words} by default"
+    named = [words % {"count": verdicts.count(value)} for value, words in BY_NAME.items() if value in verdicts]
+    by_default = str(BY_DEFAULT.get(default, BY_DEFAULT["ask"]))
+    if not named:
+        return by_default
+    return gettext("%(by_default)s; %(named)s by name") % {"by_default": by_default, "named": ", ".join(named)}

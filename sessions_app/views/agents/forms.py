@@ -10,6 +10,8 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.models import Agent, Budget, Role
@@ -21,13 +23,20 @@ from .. import access
 from .versions import changes_between
 
 RUNTIMES = (
-    ("managed", "Managed Agents at Anthropic", "Its tools run in a sandbox there. Needs an API key for them."),
-    ("local", "Here", "A loop of tools on the Messages API, with MCP servers and Python tools. Needs an API key."),
-    ("scripted", "Scripted (for testing)", "No model and no key: it does what a message says."),
-    ("external", "External", "It reports what it does over the API. Nothing is run here."),
+    ("managed", _("Managed Agents at Anthropic"),
+     _("Its tools run in a sandbox there. Needs an API key for them.")),
+    ("local", _("Here"),
+     _("A loop of tools on the Messages API, with MCP servers and Python tools. Needs an API key.")),
+    ("scripted", _("Scripted (for testing)"),
+     _("No model and no key: it does what a message says.")),
+    ("external", _("External"), _("It reports what it does over the API. Nothing is run here.")),
 )  # fmt: skip
-VERDICTS = (("allow", "allow"), ("ask", "ask a person"), ("deny", "deny"))
-STATUSES = {"active": "is at work again.", "paused": "is paused: it begins no turns.", "archived": "is archived."}
+VERDICTS = (("allow", _("allow")), ("ask", _("ask a person")), ("deny", _("deny")))
+STATUSES = {
+    "active": _("%(agent)s is at work again."),
+    "paused": _("%(agent)s is paused: it begins no turns."),
+    "archived": _("%(agent)s is archived."),
+}
 SPARE_ROWS = 3
 MAX_ROWS = 200
 MAX_TOOLS = 1_000
@@ -54,9 +63,9 @@ class JsonField(forms.CharField):
         try:
             read = orjson.loads(typed) if typed else self.kind()
         except orjson.JSONDecodeError as error:
-            raise forms.ValidationError(f"this is no JSON: {error}") from None
+            raise forms.ValidationError(gettext("this is no JSON: %(error)s") % {"error": error}) from None
         if not isinstance(read, self.kind):
-            raise forms.ValidationError(f"this has to be {self.word}")
+            raise forms.ValidationError(gettext("this has to be %(word)s") % {"word": self.word})
         return read
 
 
@@ -68,7 +77,7 @@ class AgentForm(forms.Form):
     model = forms.CharField(max_length=200, required=False)
     instructions = forms.CharField(max_length=1_000_000, required=False, strip=False)
     tools = JsonField(list, "a list: [ … ]")
-    environment = JsonField(dict, "an object: { … }")
+    environment = JsonField(dict, _("an object: { … }"))
     policy_default = forms.ChoiceField(choices=VERDICTS, initial="ask")
     expires_minutes = forms.IntegerField(min_value=1, max_value=30 * 24 * 60, required=False)
 
@@ -78,11 +87,16 @@ class AgentForm(forms.Form):
     def clean_tools(self) -> list[Any]:
         tools = self.cleaned_data["tools"]
         if len(tools) > MAX_TOOLS:
-            raise forms.ValidationError(f"at most {MAX_TOOLS:,} tools, these are {len(tools):,}")
+            raise forms.ValidationError(
+                gettext("at most %(max_tools)s tools, these are %(tools)s")
+                % {"max_tools": f"{MAX_TOOLS:,}", "tools": f"{len(tools):,}"}
+            )
         for number, tool in enumerate(tools, start=1):
             name = (tool.get("name") or tool.get("server")) if isinstance(tool, dict) else tool
             if not isinstance(name, str) or not name.strip():
-                raise forms.ValidationError(f'tool {number} has no name; each is a name or an object with "name"')
+                raise forms.ValidationError(
+                    gettext('tool %(number)s has no name; each is a name or an object with "name"') % {"number": number}
+                )
         return tools
 
     def __init__(self, *args: Any, may_grant: bool, **known: Any) -> None:
@@ -93,7 +107,7 @@ class AgentForm(forms.Form):
 
 
 class NewAgentForm(AgentForm):
-    runtime = forms.ChoiceField(choices=[(value, title) for value, title, _ in RUNTIMES], initial="local")
+    runtime = forms.ChoiceField(choices=[(value, title) for value, title, *_rest in RUNTIMES], initial="local")
 
 
 class BudgetForm(forms.Form):
@@ -119,7 +133,7 @@ def create(request: access.DeskRequest) -> HttpResponse:
             row_error = str(invalid)
         else:
             _set_budget(request, made, budget)
-            messages.success(request, f"{made.name} is defined.")
+            messages.success(request, gettext("%(name)s is defined.") % {"name": made.name})
             return redirect("agent-detail", made.slug)
     return _form(request, None, form, budget, rows, row_error)
 
@@ -148,7 +162,9 @@ def edit(request: access.DeskRequest, slug: str) -> HttpResponse:
         return _form(request, agent, form, budget, rows, str(invalid))
     _set_budget(request, changed, budget)
     if changed.version > agent.version:
-        messages.success(request, f"Version {changed.version} is saved. New sessions run under it.")
+        messages.success(
+            request, gettext("Version %(version)s is saved. New sessions run under it.") % {"version": changed.version}
+        )
     return redirect("agent-detail", changed.slug)
 
 
@@ -160,7 +176,7 @@ def change_status(request: access.DeskRequest, slug: str) -> HttpResponse:
     status = request.POST.get("status", "")
     if status in STATUSES:
         agents.change(agent, {"status": status}, by=access.actor(request))
-        messages.success(request, f"{agent.name} {STATUSES[status]}")
+        messages.success(request, STATUSES[status] % {"agent": agent.name})
     return redirect("agent-detail", agent.slug)
 
 
@@ -232,14 +248,16 @@ def _rows_typed(sent: QueryDict) -> tuple[list[tuple[str, str]], str]:
     """Rows with a name, and what is wrong with them."""
     pairs = zip(sent.getlist("policy_tool"), sent.getlist("policy_verdict"), strict=False)
     rows = [(name.strip(), said) for name, said in pairs if name.strip()]
-    names = [name for name, _ in rows]
+    names = [name for name, _said in rows]
     if len(rows) > MAX_ROWS:
-        return rows[:MAX_ROWS], f"at most {MAX_ROWS} tools can be named here; use the default for the others"
+        return rows[:MAX_ROWS], gettext(
+            "at most %(max_rows)s tools can be named here; use the default for the others"
+        ) % {"max_rows": MAX_ROWS}
     if twice := next((name for name in names if names.count(name) > 1), None):
-        return rows, f'"{twice}" is named twice; keep one of the two rows'
-    known = {value for value, _ in VERDICTS}
-    if odd := next((said for _, said in rows if said not in known), None):
-        return rows, f'"{odd}" is no choice; it is allow, ask or deny'
+        return rows, gettext('"%(twice)s" is named twice; keep one of the two rows') % {"twice": twice}
+    known = {value for value, _words in VERDICTS}
+    if odd := next((said for _name, said in rows if said not in known), None):
+        return rows, gettext('"%(odd)s" is no choice; it is allow, ask or deny') % {"odd": odd}
     return rows, ""
 
 

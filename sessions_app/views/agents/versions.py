@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, AgentVersion
@@ -65,7 +66,7 @@ def detail(request: access.DeskRequest, slug: str, version: int) -> HttpResponse
     agent = access.agent_read(request, slug)
     kept = AgentVersion.objects.filter(agent=agent, version=min(version, 2**31 - 1)).first()
     if kept is None:
-        raise Http404(f"{agent.name} has no version {version}.")
+        raise Http404(gettext("%(name)s has no version %(version)s.") % {"name": agent.name, "version": version})
     fields = [(name, as_text(kept.definition.get(name))) for name in agents.DEFINED]
     return render(request, "agents/version.html", {"agent": agent, "kept": kept, "fields": fields})
 
@@ -74,7 +75,7 @@ def changes_between(agent: Agent, old: int, new: int) -> list[Change]:
     """What differs from one version to the other, field by field. Raises 404 for a version that there is not."""
     kept = dict(AgentVersion.objects.filter(agent=agent, version__in=[old, new]).values_list("version", "definition"))
     if missing := {old, new} - kept.keys():
-        raise Http404(f"{agent.name} has no version {min(missing)}.")
+        raise Http404(gettext("%(name)s has no version %(missing)s.") % {"name": agent.name, "missing": min(missing)})
     before, after = kept[old], kept[new]
     return [
         Change(name, list(diff.between(as_text(before.get(name)), as_text(after.get(name)))))

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from sessions_app.models import Approval
@@ -15,6 +16,7 @@ from sessions_app.queries import approvals as queries
 from sessions_app.services.approvals import decisions
 
 from .. import access
+from ..labels import label
 from ..session.addresses import number
 from . import cards
 
@@ -53,7 +55,9 @@ def batch(request: access.DeskRequest) -> HttpResponse:
     items = list(_items(request, verdict))
     possible = [item for item in items if not item.why_not]
     reason = request.POST.get("reason", "").strip()
-    error = "Say why: each agent is told." if verdict == "deny" and "sure" in request.POST and not reason else ""
+    error = (
+        gettext("Say why: each agent is told.") if verdict == "deny" and "sure" in request.POST and not reason else ""
+    )
     context = {"items": items, "possible": possible, "verdict": verdict, "reason": reason, "error": error}
     if "sure" not in request.POST or error or not possible:
         return render(request, "approvals/batch.html", context, status=422 if error else 200)
@@ -81,22 +85,22 @@ def _items(request: access.DeskRequest, verdict: str) -> Iterator[Item]:
 def _why_not(approval: Approval, card: cards.ApprovalCard, verdict: str) -> str:
     """Why one cannot be decided among others; empty where it can."""
     if approval.status != Approval.Status.PENDING:
-        return f"it is {approval.get_status_display().lower()} by now"
+        return gettext("it is %(status)s by now") % {"status": label(approval.get_status_display().lower())}
     if card.refusal:
         return card.refusal
     if card.question:
-        return "a question wants an answer"
+        return gettext("a question wants an answer")
     if verdict == "deny":
         return ""
     if approval.votes_needed > 1:
-        return f"{approval.votes_needed} people have to approve it"
+        return gettext("%(votes_needed)s people have to approve it") % {"votes_needed": approval.votes_needed}
     if card.odd:
-        return "characters in it deceive: look at its own card"
+        return gettext("characters in it deceive: look at its own card")
     if card.typed_confirmation:
-        return "it wants the name of the tool typed"
+        return gettext("it wants the name of the tool typed")
     if verdict in card.comments:
-        return "it wants a comment of its own"
-    return "its arguments are too long to be shown among others" if card.cut else ""
+        return gettext("it wants a comment of its own")
+    return gettext("its arguments are too long to be shown among others") if card.cut else ""
 
 
 def _decide(item: Item, decider: decisions.Decider, verdict: str, reason: str) -> None:
@@ -105,7 +109,7 @@ def _decide(item: Item, decider: decisions.Decider, verdict: str, reason: str) -
     try:
         decided = decisions.decide(item.approval, decider, decision)
     except (decisions.NotAllowed, decisions.Invalid, decisions.Conflict) as refused:
-        item.outcome, item.failed = f"not taken: {refused}", True
+        item.outcome, item.failed = gettext("not taken: %(refused)s") % {"refused": refused}, True
     else:
-        item.outcome = "approved" if verdict == "approve" else "denied"
+        item.outcome = gettext("approved") if verdict == "approve" else gettext("denied")
         item.approval = decided

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext, gettext_lazy
+
 from sessions_app.models import Approval, Member
 from sessions_app.policy import terms
 from sessions_app.queries import approvals as queries
@@ -18,7 +20,13 @@ from sessions_app.services.turns import messages
 
 from .. import access
 
-LASTS = {"1": "an hour", "8": "8 hours", "24": "a day", "168": "a week", "720": "30 days"}
+LASTS = {
+    "1": gettext_lazy("an hour"),
+    "8": gettext_lazy("8 hours"),
+    "24": gettext_lazy("a day"),
+    "168": gettext_lazy("a week"),
+    "720": gettext_lazy("30 days"),
+}
 """Hours -> words."""
 LARGE = 8_000
 """Characters of arguments as JSON that every card carries whole. Larger ones stand whole on the card's own page."""
@@ -127,7 +135,7 @@ def _delivery(approval: Approval) -> marks.Mark:
     """A decision that was read from a file was never ours to deliver."""
     if approval.recorded:
         is_inferred = bool(approval.decision) and approval.decision.get("inferred")
-        return marks.Mark("as the file tells it, inferred" if is_inferred else "as the file tells it")
+        return marks.Mark(gettext("as the file tells it, inferred") if is_inferred else gettext("as the file tells it"))
     return marks.DELIVERIES.get(approval.delivery, marks.NOTHING_TO_DELIVER)
 
 

@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import Approval
@@ -73,10 +74,10 @@ def withdraw(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     try:
         taking_back.withdraw(approval, access.decider(request))
     except decisions.NotAllowed as refused:
-        return card_response(request, approval, 403, notice=str(refused), not_done="Nothing was undone")
+        return card_response(request, approval, 403, notice=str(refused), not_done=gettext("Nothing was undone"))
     except decisions.Conflict as conflict:
         now = access.approval_read(request, approval_id)
-        return card_response(request, now, 409, notice=str(conflict), not_done="Nothing was undone")
+        return card_response(request, now, 409, notice=str(conflict), not_done=gettext("Nothing was undone"))
     return card_response(request, access.approval_read(request, approval_id))
 
 
@@ -92,7 +93,9 @@ def _save_reason(request: access.DeskRequest) -> None:
     try:
         reasons.save(request.member.workspace, "deny", request.POST.get("reason", ""), by=access.actor(request))
     except decisions.Invalid as invalid:
-        messages.warning(request, f"It is denied, but the reason was not saved: {invalid}.")
+        messages.warning(
+            request, gettext("It is denied, but the reason was not saved: %(invalid)s.") % {"invalid": invalid}
+        )
 
 
 def _decision(form: QueryDict) -> decisions.Decision:
@@ -100,7 +103,7 @@ def _decision(form: QueryDict) -> decisions.Decision:
     pressed, reason = form.get("verdict", ""), form.get("reason", "").strip() or form.get("saved_reason", "").strip()
     verdict = "approve" if pressed == ALWAYS else pressed.removesuffix(SECOND)
     if verdict == "deny" and not reason:
-        raise decisions.Invalid("reason", "Say why: the agent is told, and so is who reads this later.")
+        raise decisions.Invalid("reason", gettext("Say why: the agent is told, and so is who reads this later."))
     return decisions.Decision(
         "approve" if verdict == "edit" else verdict,
         version=number(form.get("version")) or 0,
@@ -117,7 +120,7 @@ def _decision(form: QueryDict) -> decisions.Decision:
 def _wish(form: QueryDict) -> Wish:
     """What is to be allowed with the approval. Raises ``decisions.Invalid``."""
     if form.get("hours") not in LASTS:
-        raise decisions.Invalid("grant", "choose for how long")
+        raise decisions.Invalid("grant", gettext("choose for how long"))
     why, lasts = form.get("why_always", "").strip(), timedelta(hours=int(form["hours"]))
     return Wish(why, whole_agent=form.get("scope") == "agent", lasts=lasts)
 
@@ -126,9 +129,9 @@ def _arguments(typed: str) -> Any:
     try:
         value = orjson.loads(typed)
     except orjson.JSONDecodeError as error:
-        raise decisions.Invalid("arguments", f"This is not JSON: {error}.") from None
+        raise decisions.Invalid("arguments", gettext("This is not JSON: %(error)s.") % {"error": error}) from None
     if value is None:
-        raise decisions.Invalid("arguments", "Arguments cannot be null; write {} for none.")
+        raise decisions.Invalid("arguments", gettext("Arguments cannot be null; write {} for none."))
     return value
 
 

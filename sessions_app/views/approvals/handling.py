@@ -10,6 +10,7 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST
 
 from sessions_app.models import Approval
@@ -21,7 +22,7 @@ from ..pages import wants_fragment
 from ..session.addresses import number
 from .decisions import card_response
 
-NOT_DONE = "This was not done"
+NOT_DONE = gettext_lazy("This was not done")
 Step = Callable[[Approval, Decider, QueryDict], Approval]
 
 
@@ -37,7 +38,7 @@ def handle(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     step = STEPS.get(request.POST.get("do", ""))
     try:
         if step is None:
-            raise decisions.Invalid("do", f"choose one of {', '.join(STEPS)}")
+            raise decisions.Invalid("do", gettext("choose one of %(steps)s") % {"steps": ", ".join(STEPS)})
         step(approval, access.decider(request), request.POST)
     except decisions.Invalid as invalid:
         return card_response(request, approval, 422, notice=str(invalid), not_done=NOT_DONE)
@@ -54,7 +55,7 @@ def handle(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
 def _snooze(approval: Approval, decider: Decider, form: QueryDict) -> Approval:
     minutes = number(form.get("minutes"))
     if not minutes:
-        raise decisions.Invalid("minutes", "say for how many minutes")
+        raise decisions.Invalid("minutes", gettext("say for how many minutes"))
     return handling.snooze(approval, decider, timezone.now() + timedelta(minutes=min(minutes, 100_000)))
 
 
@@ -62,7 +63,7 @@ def _assign(approval: Approval, decider: Decider, form: QueryDict) -> Approval:
     try:
         member_id = UUID(form["member"]) if form.get("member") else None
     except ValueError:
-        raise decisions.Invalid("member", "there is no such member in this workspace") from None
+        raise decisions.Invalid("member", gettext("there is no such member in this workspace")) from None
     return handling.assign(approval, decider, member_id)
 
 

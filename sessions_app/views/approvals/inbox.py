@@ -11,6 +11,7 @@ from uuid import UUID
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Approval
@@ -32,8 +33,9 @@ MOST_CARDS = 12
 PLACE = QueryDict()
 """No place in particular: everything is shown."""
 CHIPS = {
-    "all": ("All", ""), "high": ("High risk", "wrong"), "expiring": ("Expiring", "waits"), "mine": ("Mine", ""),
-    "snoozed": ("Snoozed", ""),
+    "all": (_("All"), ""), "high": (_("High risk"), "wrong"), "expiring": (_("Expiring"), "waits"),
+    "mine": (_("Mine"), ""),
+    "snoozed": (_("Snoozed"), ""),
 }  # fmt: skip
 
 
@@ -126,7 +128,10 @@ def count(request: access.DeskRequest) -> HttpResponse:
 
 def chips(request: access.DeskRequest) -> list[Chip]:
     """What the list can be narrowed to. Always all of it: a chip that comes would move what is below."""
-    return [Chip(show, *CHIPS[show], number) for show, number in asdict(queries.counts(request.member)).items()]
+    return [
+        Chip(show, str(CHIPS[show][0]), CHIPS[show][1], number)
+        for show, number in asdict(queries.counts(request.member)).items()
+    ]
 
 
 def _ids(request: access.DeskRequest) -> list[UUID]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse, QueryDict
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import CallUsage
@@ -73,12 +74,14 @@ def _filter(query: QueryDict) -> tuple[dict[str, str], queries.CallFilter, dict[
 
 def _value(name: str, value: str) -> Any:
     if "\0" in value or len(value) > session_filter.MOST:
-        raise BadFilter(name, f"use at most {session_filter.MOST:,} characters, without NUL")
+        raise BadFilter(
+            name, gettext("use at most %(most)s characters, without NUL") % {"most": f"{session_filter.MOST:,}"}
+        )
     if name in ("from", "to"):
         return session_filter.moment(name, value)
     if name == "session":
         if (session_id := uuid_in(value)) is None:
-            raise BadFilter(name, f'"{value}" is no session id')
+            raise BadFilter(name, gettext('"%(value)s" is no session id') % {"value": value})
         return session_id
     return value
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from sessions_app.models import Session
@@ -90,19 +91,35 @@ def read(query: QueryDict, *, numbers_only: bool = False) -> Asked:
     if not asked.errors:
         asked.since, asked.until = _period(asked.values["from"], asked.values["to"])
         if asked.since and asked.until and asked.since >= asked.until:
-            asked.errors["to"] = f'"{asked.values["to"]}" is before the beginning; give a later day'
+            asked.errors["to"] = gettext('"%(to)s" is before the beginning; give a later day') % {
+                "to": asked.values["to"]
+            }
     return asked
 
 
 def _check(asked: Asked, name: str, value: str) -> None:
     if "\0" in value or len(value) > session_filter.MOST:
-        raise BadFilter(name, f"use at most {session_filter.MOST:,} characters, without NUL")
+        raise BadFilter(
+            name, gettext("use at most %(most)s characters, without NUL") % {"most": f"{session_filter.MOST:,}"}
+        )
     if name == "by" and value not in asked.groups:
-        raise BadFilter(name, f'"{value}" is no grouping; use one of {", ".join(asked.groups)}')
+        raise BadFilter(
+            name,
+            gettext('"%(value)s" is no grouping; use one of %(groups)s')
+            % {"value": value, "groups": ", ".join(asked.groups)},
+        )
     if name == "picture" and value not in PICTURES:
-        raise BadFilter(name, f'"{value}" is no picture; use one of {", ".join(PICTURES)}')
+        raise BadFilter(
+            name,
+            gettext('"%(value)s" is no picture; use one of %(pictures)s')
+            % {"value": value, "pictures": ", ".join(PICTURES)},
+        )
     if name == "origin" and value and value not in Session.Origin.values:
-        raise BadFilter(name, f'"{value}" is no origin; use one of {", ".join(Session.Origin.values)}')
+        raise BadFilter(
+            name,
+            gettext('"%(value)s" is no origin; use one of %(values)s')
+            % {"value": value, "values": ", ".join(Session.Origin.values)},
+        )
     if name in ("from", "to") and value not in ("", EVER):
         _utc(name, value)
 
@@ -111,7 +128,7 @@ def _utc(name: str, value: str) -> datetime:
     try:
         return session_filter.moment(name, value).astimezone(UTC)
     except OverflowError:
-        raise BadFilter(name, f'"{value}" is outside of the calendar') from None
+        raise BadFilter(name, gettext('"%(value)s" is outside of the calendar') % {"value": value}) from None
 
 
 def _period(since: str, until: str) -> tuple[datetime | None, datetime | None]:

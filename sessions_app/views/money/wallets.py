@@ -12,6 +12,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.ids import uuid7
@@ -22,6 +23,7 @@ from sessions_app.rendering import numbers
 from sessions_app.services.money import budgets, ledger
 
 from .. import access
+from ..labels import label
 from ..pages import page_or_fragment, wants_fragment
 from ..tables import CSV_ROWS, before, csv_response, uuid_in
 from .usage import agent_choices
@@ -106,7 +108,11 @@ def credit(request: access.DeskRequest, kind: str) -> HttpResponse:
     by, event = access.actor(request), f"credit:{token}"
     ledger.credit(wallet, entered["source"], entered["amount"], by=by, note=entered["note"], event=event)
     amount = numbers.money(entered["amount"])
-    messages.success(request, f"{amount} ({entered['source']}) were put into the {wallet.get_kind_display()} wallet.")
+    messages.success(
+        request,
+        gettext("%(amount)s (%(source)s) were put into the %(wallet)s wallet.")
+        % {"amount": amount, "source": label(entered["source"]), "wallet": label(wallet.get_kind_display())},
+    )
     return redirect(f"{reverse('wallets')}?wallet={kind}")
 
 
@@ -124,7 +130,7 @@ def set_budget(request: access.DeskRequest) -> HttpResponse:
     budgets.set_budget(
         request.member.workspace_id, entered["amount"], entered["period"], by=by, agent=agent, session=session
     )
-    messages.success(request, f"The budget is {numbers.money(entered['amount'])} now.")
+    messages.success(request, gettext("The budget is %(amount)s now.") % {"amount": numbers.money(entered["amount"])})
     return _back(request)
 
 
@@ -132,13 +138,13 @@ def set_budget(request: access.DeskRequest) -> HttpResponse:
 @access.admin
 def remove_budget(request: access.DeskRequest, budget_id: UUID) -> HttpResponse:
     budgets.remove(access.one(Budget.objects.select_related("agent"), request, budget_id), by=access.actor(request))
-    messages.success(request, "The budget was removed.")
+    messages.success(request, gettext("The budget was removed."))
     return _back(request)
 
 
 def _kind(kind: str) -> str:
     if kind not in Wallet.Kind.values:
-        raise Http404("There are two wallets: ai and data.")
+        raise Http404(gettext("There are two wallets: ai and data."))
     return kind
 
 

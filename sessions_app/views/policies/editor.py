@@ -10,6 +10,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from sessions_app.models import Approval, PolicyVersion
@@ -42,13 +43,23 @@ class Draft:
         """The rules that were typed; None, and a fault, where they are no JSON or cannot be used."""
         try:
             if len(self.text) > MAX_JSON:
-                raise Invalid([Fault("", f"the draft is longer than {MAX_JSON} characters")])
+                raise Invalid(
+                    [Fault("", gettext("the draft is longer than %(max_json)s characters") % {"max_json": MAX_JSON})]
+                )
             rules = json.loads(self.text or "[]")
             read_rules(rules)
         except json.JSONDecodeError as error:
-            self.faults = [Fault("", f"this is no JSON: {error.msg} at line {error.lineno}, column {error.colno}")]
+            self.faults = [
+                Fault(
+                    "",
+                    gettext("this is no JSON: %(msg)s at line %(lineno)s, column %(colno)s")
+                    % {"msg": error.msg, "lineno": error.lineno, "colno": error.colno},
+                )
+            ]
         except (RecursionError, ValueError) as error:
-            self.faults = list(getattr(error, "faults", [Fault("", f"this cannot be read: {error}")]))
+            self.faults = list(
+                getattr(error, "faults", [Fault("", gettext("this cannot be read: %(error)s") % {"error": error})])
+            )
         else:
             return rules
         return None
@@ -82,7 +93,9 @@ def _keep(request: access.DeskRequest, state: queries.State, draft: Draft, rules
     """Save the draft, and publish it or put it in shadow where that was pressed."""
     workspace_id, by = request.member.workspace_id, access.actor(request)
     if action == "publish" and not draft.note:
-        draft.problem = "Say in the note what changes and why: it stands in the audit log, and beside the version."
+        draft.problem = gettext(
+            "Say in the note what changes and why: it stands in the audit log, and beside the version."
+        )
         return _page(request, state, draft, RuleForm())
     if action == "publish":
         seen = request.POST.get("seen", "")
@@ -90,17 +103,23 @@ def _keep(request: access.DeskRequest, state: queries.State, draft: Draft, rules
         try:
             versions.put_in_force(workspace_id, rules, by=by, note=draft.note, seen=number)
         except versions.Conflict as conflict:
-            draft.problem = f"Nothing was published: {conflict}."
+            draft.problem = gettext("Nothing was published: %(conflict)s.") % {"conflict": conflict}
             return _page(request, queries.state_of(workspace_id), draft, RuleForm(), status=409)
-        messages.success(request, "These rules are in force from the next call on.")
+        messages.success(request, gettext("These rules are in force from the next call on."))
         return redirect("policy")  # which has the warnings
     _warn(request, rules)
     version = versions.save_draft(workspace_id, rules, by=by, note=draft.note)
     if action == "shadow":
         versions.put_in_shadow(workspace_id, version, by=by)
-        messages.success(request, f"Version {version.number} runs in shadow: it says what it would do.")
+        messages.success(
+            request,
+            gettext("Version %(number)s runs in shadow: it says what it would do.") % {"number": version.number},
+        )
         return redirect("policy")
-    messages.success(request, f"Version {version.number} is kept. It has no effect until you publish it.")
+    messages.success(
+        request,
+        gettext("Version %(number)s is kept. It has no effect until you publish it.") % {"number": version.number},
+    )
     return redirect("policy-version", version.number)
 
 
@@ -157,4 +176,4 @@ def _approval(request: access.DeskRequest) -> Approval | None:
     try:
         return access.approval_read(request, UUID(wanted))
     except ValueError:
-        raise Http404("There is no such approval in this workspace.") from None
+        raise Http404(gettext("There is no such approval in this workspace.")) from None

@@ -10,6 +10,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from sessions_app.models import Approval, Grant, Role
@@ -31,7 +32,7 @@ class GrantForm(forms.Form):
     arguments = forms.CharField(max_length=20_000, required=False)
     hours = forms.ChoiceField(choices=[*LASTS.items()], initial="8")
     uses = forms.IntegerField(min_value=1, max_value=grants.MOST_USES, required=False)
-    reason = forms.CharField(max_length=grants.MAX_REASON, error_messages={"required": "Say why."})
+    reason = forms.CharField(max_length=grants.MAX_REASON, error_messages={"required": gettext_lazy("Say why.")})
 
     def wish(self) -> grants.Wish:
         """What is to be allowed. Raises ``Invalid`` and ``json.JSONDecodeError``."""
@@ -85,7 +86,7 @@ def revoke(request: access.DeskRequest, grant_id: UUID) -> HttpResponse:
     grant = access.one(Grant.objects.all(), request, grant_id)
     try:
         grants.revoke(grant, by=access.actor(request), reason=request.POST.get("reason", ""))
-        messages.success(request, f"The grant for {grant.tool_name} has ended.")
+        messages.success(request, gettext("The grant for %(tool_name)s has ended.") % {"tool_name": grant.tool_name})
     except grants.NotInForce as ended:
         messages.error(request, f"{ended}.")
     return redirect("grant-list")
@@ -96,10 +97,18 @@ def _made(request: access.DeskRequest, approval: Approval, form: GrantForm) -> s
     try:
         grants.make_from(approval, form.wish(), decider=access.decider(request))
     except json.JSONDecodeError as error:
-        return f"This is no JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        return gettext("This is no JSON: %(msg)s at line %(lineno)s, column %(colno)s") % {
+            "msg": error.msg,
+            "lineno": error.lineno,
+            "colno": error.colno,
+        }
     except (Invalid, grants.NotOffered, authority.NotAllowed) as refused:
         return str(refused)
-    messages.success(request, f"Calls like this of {approval.tool_name} pass without a decision from now on.")
+    messages.success(
+        request,
+        gettext("Calls like this of %(tool_name)s pass without a decision from now on.")
+        % {"tool_name": approval.tool_name},
+    )
     return ""
 
 
@@ -111,7 +120,7 @@ def _row(grant: Grant) -> dict[str, object]:
 def _in_words(grant: Grant) -> list[str]:
     conditions = grant.arguments if isinstance(grant.arguments, list) else []
     shown = secrets.masked_conditions([one for one in conditions if isinstance(one, dict)])
-    return [words.argument(one) for one in shown] or ["any arguments"]
+    return [words.argument(one) for one in shown] or [gettext("any arguments")]
 
 
 def _conditions(approval: Approval) -> list[dict[str, object]]:

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import PolicyVersion, Role
@@ -67,9 +68,9 @@ def publish(request: access.DeskRequest, number: int) -> HttpResponse:
     try:
         act(shown, by=access.actor(request), seen=seen, reason=reason)
     except versions.Conflict as conflict:
-        messages.error(request, f"Nothing was published: {conflict}.")
+        messages.error(request, gettext("Nothing was published: %(conflict)s.") % {"conflict": conflict})
         return redirect("policy-version", number)
-    messages.success(request, "These rules are in force from the next call on.")
+    messages.success(request, gettext("These rules are in force from the next call on."))
     return redirect("policy")
 
 
@@ -77,7 +78,10 @@ def publish(request: access.DeskRequest, number: int) -> HttpResponse:
 @access.admin
 def put_in_shadow(request: access.DeskRequest, number: int) -> HttpResponse:
     versions.put_in_shadow(request.member.workspace_id, _version(request, number), by=access.actor(request))
-    messages.success(request, f"Version {number} runs in shadow: it says what it would do, and nothing else.")
+    messages.success(
+        request,
+        gettext("Version %(number)s runs in shadow: it says what it would do, and nothing else.") % {"number": number},
+    )
     return redirect("policy")
 
 
@@ -111,7 +115,7 @@ def _since(request: HttpRequest, shown: PolicyVersion, live: PolicyVersion | Non
 def _version(request: access.DeskRequest, number: int) -> PolicyVersion:
     found = queries.versions_of(request.member.workspace_id).filter(number=number).first() if number < 2**31 else None
     if found is None:
-        raise Http404("There is no such version in this workspace.")
+        raise Http404(gettext("There is no such version in this workspace."))
     return found
 
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy
 
 from sessions_app.models import Approval
 from sessions_app.policy.parameters import MOST_SECONDS, MOST_TIMES
@@ -29,8 +30,10 @@ class RuleForm(forms.Form):
     agents = forms.CharField(max_length=2_000, required=False)
     reason = forms.CharField(max_length=2_000, required=False)
     approvals = forms.IntegerField(min_value=1, max_value=5, required=False)
-    eligible = forms.ChoiceField(choices=[("", "reviewers and admins"), ("admin", "admins")], required=False)
-    risk = forms.ChoiceField(choices=[("", "none"), *((one, one) for one in RISKS)], required=False)
+    eligible = forms.ChoiceField(
+        choices=[("", gettext_lazy("reviewers and admins")), ("admin", gettext_lazy("admins"))], required=False
+    )
+    risk = forms.ChoiceField(choices=[("", gettext_lazy("none")), *((one, one) for one in RISKS)], required=False)
     expires_minutes = forms.IntegerField(min_value=1, max_value=MOST_MINUTES, required=False)
     not_initiator = forms.BooleanField(required=False)
     typed_confirmation = forms.BooleanField(required=False)

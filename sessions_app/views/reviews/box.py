@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -84,7 +85,7 @@ def show(
 ) -> HttpResponse:
     """The box as it is now. What was refused stands in its fields again."""
     context = context_of(request, session, entered or Entered())
-    response = fragment(request, "sessions/reviews/_review.html", context, "Review")
+    response = fragment(request, "sessions/reviews/_review.html", context, gettext("Review"))
     response.status_code = status
     return response
 
@@ -171,7 +172,7 @@ def verdict(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Ht
     try:
         verdicts.give(session.pk, request.member, said, by=access.actor(request))
     except Refused as refused:
-        told = "Choose pass, fail or unsure." if refused.field == "verdict" and not said.says else str(refused)
+        told = gettext("Choose pass, fail or unsure.") if refused.field == "verdict" and not said.says else str(refused)
         errors = {FIELDS.get(refused.field, "verdict"): told}
         return show(request, session, Entered(errors, said.says, said.note, scores), 422)
     queue = _queue(request, session)
@@ -187,10 +188,13 @@ def to_next(request: access.DeskRequest, queue: ReviewQueue) -> HttpResponse:
     try:
         session = assignments.take_next(queue, request.member)
     except BadFilter as bad:
-        messages.error(request, f"The filter of this queue cannot be read: {bad.field}: {bad}")
+        messages.error(
+            request,
+            gettext("The filter of this queue cannot be read: %(field)s: %(bad)s") % {"field": bad.field, "bad": bad},
+        )
     else:
         if session is None:
-            messages.success(request, f"Nothing is left for you in {queue.name}.")
+            messages.success(request, gettext("Nothing is left for you in %(name)s.") % {"name": queue.name})
     if session is None:
         answer = redirect("review-queue", queue.pk)
     else:
@@ -231,7 +235,7 @@ def member_named(request: access.DeskRequest, id_: str) -> Member | None:
     except ValueError:
         found = None
     if found is None:
-        raise Refused("assignee", "choose a member of this workspace")
+        raise Refused("assignee", gettext("choose a member of this workspace"))
     return found
 
 

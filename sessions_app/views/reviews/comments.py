@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from sessions_app.models import Comment, Session
@@ -52,7 +53,7 @@ def change(request: access.DeskRequest, agent_id: UUID, session_id: UUID, commen
             case "resolve" | "reopen" as what:
                 comments.resolve(comment, member, resolved=what == "resolve", by=by)
             case other:
-                raise Http404(f'There is no "{other}" of a comment.')
+                raise Http404(gettext('There is no "%(other)s" of a comment.') % {"other": other})
     except NotAllowed as refused:
         raise PermissionDenied(f"{refused}.") from None
     except Refused as refused:
@@ -66,7 +67,7 @@ def _event(value: str) -> int | None:
         return None
     found = number(value.strip())
     if found is None:
-        raise Refused("first_seq", f'"{value[:20]}" is no number of an event')
+        raise Refused("first_seq", gettext('"%(value)s" is no number of an event') % {"value": value[:20]})
     return found
 
 
@@ -77,5 +78,5 @@ def _comment(request: access.DeskRequest, session: Session, id_: str) -> Comment
     except ValueError:
         found = None
     if found is None or found.session_id != session.pk:
-        raise Http404("There is no such comment on this session.")
+        raise Http404(gettext("There is no such comment on this session."))
     return found

@@ -156,7 +156,7 @@ def verdicts_csv(request: access.DeskRequest) -> HttpResponse:
             found = access.one(ReviewQueue.objects.all(), request, UUID(asked))
             rows = rows.filter(session__in=queries.sessions_in(found).values("pk"))
         except ValueError:
-            return _plain(f'"{asked[:40]}" is no queue')
+            return _plain(gettext('"%(asked)s" is no queue') % {"asked": asked[:40]})
         except BadFilter as bad:
             return _plain(f"{bad.field}: {bad}")
     verdicts = list(_with_sessions(rows).order_by("id")[:CSV_ROWS])

@@ -19,13 +19,16 @@ from sessions_app.services.reviews import rubrics
 from sessions_app.services.reviews.problems import Refused
 
 from .. import access
+from ..labels import lazy_label
 
 
 class RubricForm(forms.Form):
     """A rubric to add."""
 
     name = forms.CharField(max_length=rubrics.MOST_NAME, label=gettext_lazy("Name"))
-    kind = forms.ChoiceField(choices=Rubric.Kind.choices, label=gettext_lazy("Scored"))
+    kind = forms.ChoiceField(
+        choices=[(kind, lazy_label(kind.label)) for kind in Rubric.Kind], label=gettext_lazy("Scored")
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

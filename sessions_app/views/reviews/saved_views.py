@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST
 
 from sessions_app.models import SavedView, Session
@@ -38,11 +39,11 @@ def save(request: access.DeskRequest) -> HttpResponse:
             by=access.actor(request),
         )  # fmt: skip
     except Refused as refused:
-        messages.error(request, f"The view was not saved: {refused}.")
+        messages.error(request, gettext("The view was not saved: %(refused)s.") % {"refused": refused})
     except NotAllowed as refused:
         raise PermissionDenied(f"{refused}.") from None
     else:
-        messages.success(request, f"The view {view.name} is saved.")
+        messages.success(request, gettext("The view %(name)s is saved.") % {"name": view.name})
     return _back(query)
 
 
@@ -52,12 +53,12 @@ def remove(request: access.DeskRequest, view_id: UUID) -> HttpResponse:
     """Forget a view."""
     view = access.one(SavedView.objects.all(), request, view_id)
     if not view.is_shared and view.member_id != request.member.pk:
-        raise PermissionDenied("This view is somebody else's.")
+        raise PermissionDenied(gettext("This view is somebody else's."))
     try:
         saved_views.remove(view, request.member, by=access.actor(request))
     except NotAllowed as refused:
         raise PermissionDenied(f"{refused}.") from None
-    messages.success(request, f"The view {view.name} is removed.")
+    messages.success(request, gettext("The view %(name)s is removed.") % {"name": view.name})
     return _back(request.POST.get("query", ""))
 
 
@@ -68,7 +69,7 @@ def columns(request: access.DeskRequest) -> HttpResponse:
     try:
         saved_views.choose_columns(request.member, request.POST.getlist("column"), list_columns.CHOICE)
     except Refused as refused:
-        messages.error(request, f"The columns stay as they were: {refused}.")
+        messages.error(request, gettext("The columns stay as they were: %(refused)s.") % {"refused": refused})
     return _back(request.POST.get("query", ""))
 
 
@@ -91,21 +92,24 @@ def do(request: access.DeskRequest) -> HttpResponse:
     ids = _ticked(request)
     what, query = request.POST.get("do", ""), request.POST.get("query", "")
     if not ids or len(ids) > bulk.MOST:
-        messages.error(request, f"Choose 1 to {bulk.MOST} sessions; {len(ids)} are chosen.")
+        messages.error(
+            request,
+            gettext("Choose 1 to %(most)s sessions; %(ids)s are chosen.") % {"most": bulk.MOST, "ids": len(ids)},
+        )
         return _back(query)
     here = Session.objects.filter(workspace_id=request.member.workspace_id, pk__in=ids)
     missing = len(ids) - here.count()
     if missing:
-        messages.warning(request, f"{missing} of them are not there any more.")
+        messages.warning(request, gettext("%(missing)s of them are not there any more.") % {"missing": missing})
     if what == "csv":
         return _csv(request, ids)
     if what not in DEEDS:
-        messages.error(request, "Choose what to do with them.")
+        messages.error(request, gettext("Choose what to do with them."))
         return _back(query)
     try:
         messages.success(request, DEEDS[what](request, ids))
     except Refused as refused:
-        messages.error(request, f"Nothing was changed: {refused}.")
+        messages.error(request, gettext("Nothing was changed: %(refused)s.") % {"refused": refused})
     except NotAllowed as refused:
         raise PermissionDenied(f"{refused}.") from None
     return _back(query)
@@ -117,38 +121,43 @@ def _ticked(request: access.DeskRequest) -> list[UUID]:
         try:
             found[UUID(value)] = None
         except ValueError:
-            raise PermissionDenied("A session that was chosen has no valid id.") from None
+            raise PermissionDenied(gettext("A session that was chosen has no valid id.")) from None
     return list(found)
 
 
 def _tag(request: access.DeskRequest, ids: list[UUID]) -> str:
     name = request.POST.get("tag", "")
-    return f"{_sessions(bulk.tag(ids, name, request.member, by=access.actor(request)))} tagged."
+    count = bulk.tag(ids, name, request.member, by=access.actor(request))
+    return ngettext("%(count)s session tagged.", "%(count)s sessions tagged.", count) % {"count": count}
 
 
 def _untag(request: access.DeskRequest, ids: list[UUID]) -> str:
     name = request.POST.get("tag", "")
-    changed = bulk.tag(ids, name, request.member, by=access.actor(request), remove=True)
-    return f"The tag was taken off {_sessions(changed)}."
+    count = bulk.tag(ids, name, request.member, by=access.actor(request), remove=True)
+    told = ngettext("The tag was taken off %(count)s session.", "The tag was taken off %(count)s sessions.", count)
+    return told % {"count": count}
 
 
 def _assign(request: access.DeskRequest, ids: list[UUID]) -> str:
     to = member_named(request, request.POST.get("assignee", ""))
-    changed = assignments.assign(ids, to, request.member, by=access.actor(request))
-    return f"{_sessions(changed)} assigned to {to or 'nobody'}."
+    count = assignments.assign(ids, to, request.member, by=access.actor(request))
+    if to is None:
+        told = ngettext("%(count)s session assigned to nobody.", "%(count)s sessions assigned to nobody.", count)
+    else:
+        told = ngettext(
+            "%(count)s session assigned to %(member)s.", "%(count)s sessions assigned to %(member)s.", count
+        )
+    return told % {"count": count, "member": to}
 
 
 def _archive(request: access.DeskRequest, ids: list[UUID]) -> str:
-    return f"{_sessions(bulk.archive(ids, request.member, by=access.actor(request)))} archived."
+    count = bulk.archive(ids, request.member, by=access.actor(request))
+    return ngettext("%(count)s session archived.", "%(count)s sessions archived.", count) % {"count": count}
 
 
 DEEDS: dict[str, Callable[[access.DeskRequest, list[UUID]], str]] = {
     "tag": _tag, "untag": _untag, "assign": _assign, "archive": _archive,
 }  # fmt: skip
-
-
-def _sessions(count: int) -> str:
-    return "1 session" if count == 1 else f"{count} sessions"
 
 
 def _csv(request: access.DeskRequest, ids: list[UUID]) -> HttpResponse:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from sessions_app.models import Session
 from sessions_app.queries.log import lenses
@@ -124,7 +125,7 @@ def session_at(request: access.DeskRequest, agent_id: UUID, session_id: UUID) ->
     """The session behind an address; 404 also when it is not this agent's."""
     session = access.session_read(request, session_id)
     if session.agent_id != agent_id:
-        raise Http404("There is no such session of this agent.")
+        raise Http404(gettext("There is no such session of this agent."))
     return session
 
 

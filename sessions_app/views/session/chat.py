@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from sessions_app.models import Session
@@ -23,12 +24,15 @@ from . import composer
 from .addresses import event_url, fragment, session_at
 
 REFUSED = (sessions.Closed, messages.NotActive, messages.TooLong, budgets.Spent)
-ALONE = {"template": "sessions/composer/_composer.html", "title": "Message to the agent"}
+ALONE = {"template": "sessions/composer/_composer.html", "title": gettext_lazy("Message to the agent")}
 """What who comes without htmx gets when something is refused."""
 TITLE = 80
 RECENT = 8
 EXAMPLES = 4
-OF_A_MODEL = ("What can you do here, and with which tools?", "Say what you would do first, and change nothing yet.")
+OF_A_MODEL = (
+    gettext_lazy("What can you do here, and with which tools?"),
+    gettext_lazy("Say what you would do first, and change nothing yet."),
+)
 SCRIPTED = ("Hello", "/ask Refund or replace?", '/tool issue_refund {"order": "4711"}')
 
 
@@ -37,7 +41,7 @@ SCRIPTED = ("Hello", "/ask Refund or replace?", '/tool issue_refund {"order": "4
 def turn_state(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """How the session stands now, above the field for a message."""
     session = session_at(request, agent_id, session_id)
-    return fragment(request, "sessions/composer/_turn_state.html", _context(request, session), "How it stands")
+    return fragment(request, "sessions/composer/_turn_state.html", _context(request, session), gettext("How it stands"))
 
 
 @require_POST

@@ -8,27 +8,30 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from sessions_app.models import Agent, Member, Role, Session
+from sessions_app.phrases import gettext as phrase
 from sessions_app.queries.sessions import turn_state
 from sessions_app.rendering import text
 from sessions_app.rendering.marks import Mark
 from sessions_app.services.money import budgets
 from sessions_app.services.turns import messages
 
+from ..labels import label
+
 ARCHIVED, IMPORTED, EXTERNAL, STOPPED = "archived", "imported", "external", "stopped"
 WAITS, RUNNING, IDLE = "waits", "running", "idle"
 TAKE_MESSAGES = (EXTERNAL, WAITS, RUNNING, IDLE)
 MARKS = {
-    ARCHIVED: Mark("archived", "quiet", "archived"),
-    IMPORTED: Mark("imported", "quiet", "file"),
-    EXTERNAL: Mark("external", "quiet", "plug"),
-    WAITS: Mark("needs approval", "waits", "waits"),
-    RUNNING: Mark("running", "note", "running"),
-    IDLE: Mark("idle", "quiet", "idle"),
+    ARCHIVED: Mark(phrase("archived"), "quiet", "archived"),
+    IMPORTED: Mark(phrase("imported"), "quiet", "file"),
+    EXTERNAL: Mark(phrase("external"), "quiet", "plug"),
+    WAITS: Mark(phrase("needs approval"), "waits", "waits"),
+    RUNNING: Mark(phrase("running"), "note", "running"),
+    IDLE: Mark(phrase("idle"), "quiet", "idle"),
 }
-STOPPING = Mark("stopping", "note", "running")
-NO_MONEY = Mark("budget exceeded", "waits", "waits")
-ENDED_WITH_AN_ERROR = Mark("the last turn ended with an error", "wrong", "wrong")
-INTERRUPTED = Mark("the last turn was interrupted", "quiet", "close")
+STOPPING = Mark(phrase("stopping"), "note", "running")
+NO_MONEY = Mark(phrase("budget exceeded"), "waits", "waits")
+ENDED_WITH_AN_ERROR = Mark(phrase("the last turn ended with an error"), "wrong", "wrong")
+INTERRUPTED = Mark(phrase("the last turn was interrupted"), "quiet", "close")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,9 @@ class Composer:
     def mark(self) -> Mark:
         """State of the session, in a word or two."""
         if self.mode == STOPPED:
-            return Mark(f"{self._agent_name} is {self.agent.get_status_display().lower()}", "waits", "waits")
+            status = label(self.agent.get_status_display().lower())
+            words = _("%(agent)s is %(status)s") % {"agent": self._agent_name, "status": status}
+            return Mark(words, "waits", "waits")
         if self.mode == RUNNING and self.turn_state.flight and self.turn_state.flight.interrupted_at:
             return STOPPING
         if self.mode == IDLE:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from sessions_app.models import Agent, Session, Turn
@@ -48,7 +49,7 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
 def _continued(request: access.DeskRequest, session: Session, agents: list[Agent], chosen: dict[str, Any]) -> Session:
     agent = next((one for one in agents if str(one.pk) == chosen["agent"]), None)
     if agent is None:
-        raise continuations.CannotContinue("choose an agent that runs here and is active")
+        raise continuations.CannotContinue(gettext("choose an agent that runs here and is active"))
     return continuations.continue_session(
         session, agent, by=access.actor(request), origin=Session.Origin.CHAT, after_turn=chosen["turn"],
         message=chosen["message"], handoff=chosen["handoff"],

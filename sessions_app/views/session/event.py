@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -138,7 +139,7 @@ def whole(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: in
         else None
     )
     if value is None:
-        raise Http404(f"Event {seq} has no {column[:20]} in this session.")
+        raise Http404(gettext("Event %(seq)s has no %(column)s in this session.") % {"seq": seq, "column": column[:20]})
     is_message = column == "text" and request.GET.get("as") == "message"
     meant = unescaped(value.text) if is_message else None
     html = html_of(value.text if meant is None else meant) if is_message else None

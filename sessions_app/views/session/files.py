@@ -10,6 +10,8 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from sessions_app.changes.history import Hunk
@@ -29,8 +31,8 @@ NAMED = 8
 ROWS = 1_500
 """Rows of a diff on one page."""
 WORDS = {
-    "created": "created", "written": "written whole", "edited": "edited", "deleted": "deleted", "renamed": "renamed",
-    "shell": "by a command", "stated": "stated only", "failed": "no edit succeeded",
+    "created": _("created"), "written": _("written whole"), "edited": _("edited"), "deleted": _("deleted"),
+    "renamed": _("renamed"), "shell": _("by a command"), "stated": _("stated only"), "failed": _("no edit succeeded"),
 }  # fmt: skip
 LETTERS = {"created": "A", "written": "W", "edited": "M", "deleted": "D", "renamed": "R", "shell": "$", "failed": "!"}
 
@@ -54,7 +56,7 @@ class Leaf:
 
     @property
     def word(self) -> str:
-        return WORDS.get(self.file.kind, self.file.kind)
+        return str(WORDS.get(self.file.kind, self.file.kind))
 
     @property
     def letter(self) -> str:
@@ -123,7 +125,7 @@ def link(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     file_changes.read_on(session.pk)
     scan = queries.scan_of(session.pk)
     context = {"session": session, "scan": scan, "for_card": named(session, scan)}
-    return fragment(request, "sessions/files/_link.html", context, "Files changed")
+    return fragment(request, "sessions/files/_link.html", context, gettext("Files changed"))
 
 
 def tree(files: Iterable[ChangedFile], base: str, after: str = "") -> Folder:
@@ -168,7 +170,7 @@ def _opened(session: Session, path: str, asked: Any, is_read: bool) -> dict[str,
     view = queries.file_at(session, path, number(asked.get("version")), number(asked.get("from")) or 0)
     if view is None:
         if is_read:
-            raise Http404("This session changed no such file.")
+            raise Http404(gettext("This session changed no such file."))
         return {"is_late": True}
     shown, hidden = _shown(view.diff.hunks)
     made = {version.number: version for version in view.versions if version.number}
@@ -220,20 +222,34 @@ def _notes(view: FileView, made: dict[int, Version]) -> list[Note]:
     shell, stated = of(view.unknown, ("shell",)), of(view.unknown, ("stated",))
     others = [version for version in of(view.unknown) if version not in shell + stated]
     notes = [
-        Note("A shell command wrote, moved or deleted it: what it held from then on is not known.", shell),
-        Note("Stated by the recorder, without contents.", stated),
-        Note("The call does not tell what it changed, or is too long to be read.", others),
-        Note("What stood in the file before is not in this session.", of(view.lost)),
+        Note(gettext("A shell command wrote, moved or deleted it: what it held from then on is not known."), shell),
+        Note(gettext("Stated by the recorder, without contents."), stated),
+        Note(gettext("The call does not tell what it changed, or is too long to be read."), others),
+        Note(gettext("What stood in the file before is not in this session."), of(view.lost)),
         Note(
-            "Does not fit the text known until then, so something else changed the file in between. Shown apart.",
+            gettext(
+                "Does not fit the text known until then, so something else changed the file in between. Shown apart."
+            ),
             of(view.misfits),
         ),
     ]
     notes = [note for note in notes if note.versions]
     if view.known_from:
-        notes.append(Note(f"It was moved from {clean(view.known_from)}, and is seen against the text known there."))
+        notes.append(
+            Note(
+                gettext("It was moved from %(known_from)s, and is seen against the text known there.")
+                % {"known_from": clean(view.known_from)}
+            )
+        )
     if view.diff.hunks and not view.diff.is_whole:
-        notes.append(Note("Shown are the places that the edits name; the rest of the file is not in this session."))
+        notes.append(
+            Note(gettext("Shown are the places that the edits name; the rest of the file is not in this session."))
+        )
     if view.is_cut:
-        notes.append(Note(f"Only the first {queries.VERSIONS} changes, up to a limit of text, are put together."))
+        notes.append(
+            Note(
+                gettext("Only the first %(versions)s changes, up to a limit of text, are put together.")
+                % {"versions": queries.VERSIONS}
+            )
+        )
     return notes

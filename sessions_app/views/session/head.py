@@ -17,6 +17,7 @@ from sessions_app.queries.sessions.relatives import Relative, relatives_of
 from sessions_app.rendering import text, usage_words
 
 from ..access import DeskRequest
+from ..translated import translated
 from .timeline import said
 
 MODELS, TOOLS = 3, 6
@@ -64,7 +65,7 @@ def head_of(request: DeskRequest, session: Session, first: EventOrigin | None = 
         may_hand_over=is_open and session.origin != Session.Origin.IMPORT,
         no_tokens=_no_tokens(session),
         sent_by=_sender(session, first),
-        source_of_cost=usage_words.source_of_cost(session.cost_basis, runs_here=here),
+        source_of_cost=translated(usage_words.source_of_cost(session.cost_basis, runs_here=here)),
         models=_first_names(session.all_models, MODELS, 40),
         tools=_first_names(session.tools_invoked, TOOLS, 30),
         relatives=relatives_of(session),

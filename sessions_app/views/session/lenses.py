@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpResponse, HttpResponseBadRequest
+from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import Session
@@ -166,7 +166,10 @@ def choose(request: access.DeskRequest) -> HttpResponse:
     """By which lens sessions open for this member from now on, ``lens``."""
     lens = request.POST.get("lens", "")
     if lens not in lenses.LENSES:
-        return HttpResponseBadRequest(f"There is no lens {lens[:20]!r}; there are {', '.join(lenses.LENSES)}.")
+        return HttpResponseBadRequest(
+            gettext("There is no lens %(lens)s; there are %(lenses)s.")
+            % {"lens": repr(lens[:20]), "lenses": ", ".join(lenses.LENSES)}
+        )
     if lens != request.member.lens:
         members.choose_lens(request.member, lens)
     return HttpResponse(status=204)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.utils.http import content_disposition_header
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Event, Session
@@ -26,7 +27,7 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: in
     found, problem = media_at(session, seq)
     context = at(session, place_in(session, request.GET), seq=seq, found=found, problem=problem)
     context["pieces"] = addressed(found, f"{context['base']}/events/{seq}/media")
-    return fragment(request, "sessions/rows/_media.html", context, f"Media of event {seq}")
+    return fragment(request, "sessions/rows/_media.html", context, gettext("Media of event %(seq)s") % {"seq": seq})
 
 
 @require_safe
@@ -46,7 +47,7 @@ def media_at(session: Session, seq: int) -> tuple[media.Media, str]:
     """The media of an event, and why its record cannot be read, in words. Raises 404 where there is no such event."""
     event = Event.objects.filter(session_id=session.pk, seq=min(seq, MOST)).defer("text").first()
     if event is None:
-        raise Http404(f"There is no event {seq} in this session.")
+        raise Http404(gettext("There is no event %(seq)s in this session.") % {"seq": seq})
     record = event_record.record_of(event)
     found = media.media_of(record.value, event.result, event.data)
     if not found.pieces and record.around is not None:
@@ -58,7 +59,7 @@ def piece_at(session: Session, seq: int, number: int, *, download: bool) -> Http
     """The bytes of a piece. A browser is told what they are by us, and to run nothing of them."""
     pieces = media_at(session, seq)[0].pieces
     if not 0 < number <= len(pieces):
-        raise Http404(f"Event {seq} has no image, sound or file {number}.")
+        raise Http404(gettext("Event %(seq)s has no image, sound or file %(number)s.") % {"seq": seq, "number": number})
     found = pieces[number - 1]
     is_shown = found.kind != "file" and not download
     response = HttpResponse(found.data, content_type=found.media_type if is_shown else OPAQUE)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app import extensions
@@ -24,6 +25,7 @@ from sessions_app.services import sessions
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
+from ..translated import translated
 from . import composer, files, lenses, replay
 from .addresses import Place, at, event_url, fragment, number, place_in, session_at
 from .event import inspected_at
@@ -176,7 +178,7 @@ def rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     context = at(session, place, shown=shown, under=asked["under"], run=asked["run"], to=asked["to"], tail=tail)
     names = ("run", "only", "before", "to")
     context["direction"] = next((name for name in names if asked[name] is not None), "after")
-    return fragment(request, "sessions/_rows_of_session.html", context, "More of the session")
+    return fragment(request, "sessions/_rows_of_session.html", context, gettext("More of the session"))
 
 
 def _asked_window(timeline: Timeline, asked: dict[str, int | None]) -> Window:
@@ -202,7 +204,7 @@ def outline_rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) 
     else:
         found = outline.after(session.pk, -1 if after is None else after)
     context = at(session, place_in(session, request.GET), outline=found, current_turn=around)
-    return fragment(request, "sessions/_outline_rows.html", context, "Outline")
+    return fragment(request, "sessions/_outline_rows.html", context, gettext("Outline"))
 
 
 @require_safe
@@ -211,7 +213,7 @@ def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     """The head of the page, as it is now."""
     session = session_at(request, agent_id, session_id)
     context = {"session": session, "head": head_of(request, session)}
-    return fragment(request, "sessions/head/_head.html", context, "The session")
+    return fragment(request, "sessions/head/_head.html", context, gettext("The session"))
 
 
 @require_safe
@@ -222,7 +224,7 @@ def overview(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> H
     head = head_of(request, session)
     happened = happened_in(session, head.files, request.member.workspace.rules_off)
     context = {"session": session, "head": head, "happened": happened, "named": files.named(session, head.files)}
-    return fragment(request, "sessions/side/_overview.html", context, "Overview")
+    return fragment(request, "sessions/side/_overview.html", context, gettext("Overview"))
 
 
 @require_safe
@@ -244,12 +246,12 @@ def facts(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
         "tools": event_detail.tool_counts(session.pk) if counts_calls else [],
         "tool_names": [] if counts_calls else session.tools_invoked[:TOOLS],
         "children": event_detail.children(session.pk),
-        "recorder": usage_words.recorder(runs_here=here),
+        "recorder": translated(usage_words.recorder(runs_here=here)),
         "models": ", ".join(text.first_line(name, 80) for name in session.all_models),
         "ran_for": work_time(session.pk) if here else None,
         **(_budgets(request, session) if here else {}),
     }
-    return fragment(request, "sessions/facts/_facts.html", context, "About this session")
+    return fragment(request, "sessions/facts/_facts.html", context, gettext("About this session"))
 
 
 def _budgets(request: access.DeskRequest, session: Session) -> dict[str, Any]:
@@ -271,7 +273,7 @@ def find(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     place = place_in(session, request.GET)
     found = search.find(session.pk, place.words, number(request.GET.get("after")) or 0) if place.words else None
     template = "sessions/_hits.html" if "after" in request.GET else "sessions/_found.html"
-    return fragment(request, template, at(session, place, found=found), "Search")
+    return fragment(request, template, at(session, place, found=found), gettext("Search"))
 
 
 @require_safe

@@ -3,6 +3,7 @@
 
 import { isBeingFilledIn as isFilledIn } from "../keyboard.js";
 import { allRows, current, inbox, isOpen, rowOf } from "./rows.js";
+import { gettext } from "../words.js";
 
 const AHEAD = 6;
 const byId = (id) => document.getElementById(id);
@@ -58,7 +59,7 @@ export async function show(row) {
 function waitingLine() {
   const line = document.createElement("p");
   line.className = "quiet card-loading";
-  line.textContent = "Loading…";
+  line.textContent = gettext("Loading…");
   return line;
 }
 
@@ -83,11 +84,11 @@ async function load(ids) {
 async function request(address, mine) {
   try {
     const answer = await fetch(address, { headers: { "HX-Request": "true" } });
-    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+    if (!answer.ok) throw new Error(gettext("the server answered %(status)s", { status: answer.status }));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const card of page.querySelectorAll("template[data-card]")) fetched.set(card.dataset.card, card.innerHTML);
   } catch (error) {
-    document.dispatchEvent(new CustomEvent("trouble", { detail: `The card could not be loaded: ${error.message}.` }));
+    document.dispatchEvent(new CustomEvent("trouble", { detail: gettext("The card could not be loaded: %(reason)s.", { reason: error.message }) }));
   } finally {
     if (fetching === mine) fetching = null;
   }
@@ -101,7 +102,7 @@ async function showLed(id) {
     byId("led-place").innerHTML = await answer.text();
     htmx.process(byId("led-place"));
   } catch (error) {
-    if (error.name !== "AbortError") document.dispatchEvent(new CustomEvent("trouble", { detail: "The conversation so far could not be loaded." }));
+    if (error.name !== "AbortError") document.dispatchEvent(new CustomEvent("trouble", { detail: gettext("The conversation so far could not be loaded.") }));
   }
 }
 

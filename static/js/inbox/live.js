@@ -5,6 +5,7 @@ import { listen } from "../approval-stream.js";
 import { showCount } from "../waiting.js";
 import { isBeingFilledIn, refresh, shownId } from "./cards.js";
 import { allRows, current, inbox, isOutOfSight, list, placeOf, rowOf } from "./rows.js";
+import { gettext } from "../words.js";
 
 const pill = document.getElementById("inbox-new");
 const asked = new Set();
@@ -77,7 +78,7 @@ function hold(row) {
 
 function showPill() {
   pill.hidden = !held.size;
-  pill.querySelector("button").textContent = `${held.size} new`;
+  pill.querySelector("button").textContent = gettext("%(count)s new", { count: held.size });
 }
 
 pill.querySelector("button").addEventListener("click", () => {
@@ -91,7 +92,7 @@ pill.querySelector("button").addEventListener("click", () => {
 function showNumbers(count) {
   showCount(count);
   const words = document.querySelector("[data-waiting-words]");
-  words.textContent = `${count} pending, most urgent first`;
+  words.textContent = gettext("%(count)s pending, most urgent first", { count });
   words.parentElement.hidden = !count;
 }
 

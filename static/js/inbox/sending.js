@@ -5,6 +5,7 @@ import { isTyping } from "../keyboard.js";
 import { inbox, neighbour, rowOf } from "./rows.js";
 import { refreshRows } from "./live.js";
 import { select, showEmpty } from "./selecting.js";
+import { gettext } from "../words.js";
 
 const status = document.getElementById("inbox-just");
 
@@ -35,12 +36,12 @@ async function send(form, button) {
     answer = await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" } });
     html = await answer.text();
   } catch {
-    return refused(id, row, form, "the server cannot be reached, so nothing was decided");
+    return refused(id, row, form, gettext("the server cannot be reached, so nothing was decided"));
   }
   const shown = answer.headers.get("Content-Type")?.startsWith("text/html") ? html : "";
   if (answer.ok) decided(id, row, shown, what, isPlain);
   else if ([403, 409, 422].includes(answer.status) && shown.includes("approval-")) notTaken(id, row, shown, what);
-  else refused(id, row, form, `the server answered ${answer.status}, so nothing was decided`);
+  else refused(id, row, form, gettext("the server answered %(status)s, so nothing was decided", { status: answer.status }));
 }
 
 function leave(row) {
@@ -53,7 +54,7 @@ function decided(id, row, html, what, wasLeft) {
   const card = new DOMParser().parseFromString(html, "text/html").querySelector(".card");
   if (row) row.dataset.status = card?.dataset.status ?? "decided";
   row?.classList.remove("is-sent");
-  tell(card?.dataset.words ?? "decided", what, id);
+  tell(card?.dataset.words ?? gettext("decided"), what, id);
   if (card?.dataset.status === "deciding") offerToTakeBack(id);
   else last = null;
   keep(id, html);
@@ -68,7 +69,7 @@ function notTaken(id, row, html, what) {
   row?.classList.add("is-refused");
   keep(id, html);
   if (!shownId() || shownId() === id) put(html);
-  else tell("not taken:", what, id);
+  else tell(gettext("not taken:"), what, id);
   document.querySelector("#card-place [aria-invalid=true]")?.focus();
   refreshRows([id]);
 }
@@ -77,8 +78,8 @@ function refused(id, row, form, why) {
   row?.classList.remove("is-sent");
   row?.classList.add("is-refused");
   for (const one of form.querySelectorAll("button")) one.disabled = false;
-  const what = row?.querySelector(".inbox-what")?.textContent.trim() ?? "It";
-  document.dispatchEvent(new CustomEvent("trouble", { detail: `${what}: ${why}.` }));
+  const what = row?.querySelector(".inbox-what")?.textContent.trim() ?? gettext("It");
+  document.dispatchEvent(new CustomEvent("trouble", { detail: gettext("%(what)s: %(why)s.", { what, why }) }));
 }
 
 // Until it takes effect a decision is taken back by a button, or by u.
@@ -93,9 +94,9 @@ async function takeBack() {
   try {
     const answer = await fetch(`${inbox.dataset.led.replace("ID/led", id)}/withdraw`, { method: "POST", body, headers: { "HX-Request": "true" } });
     keep(id, await answer.text());
-    status.textContent = answer.ok ? "undone" : "It is too late to undo it.";
+    status.textContent = answer.ok ? gettext("undone") : gettext("It is too late to undo it.");
   } catch {
-    document.dispatchEvent(new CustomEvent("trouble", { detail: "The server cannot be reached; the decision stands." }));
+    document.dispatchEvent(new CustomEvent("trouble", { detail: gettext("The server cannot be reached; the decision stands.") }));
     return;
   }
   const row = rowOf(id);
@@ -119,7 +120,7 @@ function offerToTakeBack(id) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "link";
-  button.textContent = "Undo (u)";
+  button.textContent = gettext("Undo (u)");
   button.addEventListener("click", takeBack);
   status.append(" ", button);
 }

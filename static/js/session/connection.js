@@ -1,5 +1,7 @@
 // Whether the page hears of what happens: a lasting line while it does not, and a short one when it does again.
 
+import { gettext } from "../words.js";
+
 const line = document.getElementById("connection");
 const GRACE = 2_000; // ms: a stream that is opened again at once is nobody's news
 const SAID = 4_000;
@@ -21,7 +23,7 @@ function lose() {
   if (isLost()) return;
   document.body.classList.add("is-lost");
   const time = new Date().toLocaleTimeString([], { hour12: false });
-  say(`Connection lost at ${time}, reconnecting… What is shown may have changed since.`);
+  say(gettext("Connection lost at %(time)s, reconnecting… What is shown may have changed since.", { time }));
 }
 
 export function lost(now = false) {
@@ -34,7 +36,7 @@ export function back() {
   graceTimer = null;
   if (!isLost()) return;
   document.body.classList.remove("is-lost");
-  say("Back: what happened meanwhile is on the page.", SAID);
+  say(gettext("Back: what happened meanwhile is on the page."), SAID);
 }
 
 // Nobody looks, so nothing is heard: that is no loss.

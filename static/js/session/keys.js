@@ -9,6 +9,7 @@ import { replayFrom } from "./replay.js";
 import { commentOn } from "./reviews.js";
 import { toggleStrip } from "./strip.js";
 import { awayBetween, bringBack, openedAway } from "./windows.js";
+import { gettext } from "../words.js";
 
 const stops = () => [...document.querySelectorAll("#timeline [data-seq], #timeline .group, #timeline .nested")].filter((one) => one.checkVisibility());
 const current = () => {
@@ -66,7 +67,7 @@ async function copy() {
   if (!link) return;
   await navigator.clipboard.writeText(link.href);
   const shown = [...link.childNodes];
-  link.textContent = "copied";
+  link.textContent = gettext("copied");
   setTimeout(() => link.replaceChildren(...shown), 1200);
 }
 

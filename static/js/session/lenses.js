@@ -1,6 +1,7 @@
 // Lenses: keys and links that show the same session another way, with the event that was read where it was.
 
 import { holdAt, underBars } from "./frame.js";
+import { gettext } from "../words.js";
 
 const KEPT = "lens-top"; // how far below the top of the screen the row was that was read
 const nav = () => document.querySelector(".lenses");
@@ -61,6 +62,6 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
   await navigator.clipboard.writeText(button.closest(".kept").querySelector("pre").textContent);
-  button.textContent = "Copied";
+  button.textContent = gettext("Copied");
 });
 document.addEventListener("htmx:afterSwap", () => { for (const one of document.querySelectorAll("[data-copy][hidden]")) one.hidden = false; });

@@ -7,6 +7,7 @@ import { askFrame } from "./frame.js";
 import { base, go, toTheEnd as toTheEndOfRows } from "./navigation.js";
 import { fetchInPlace, refresh, refreshById } from "./pieces.js";
 import { addText, expectRow } from "./writing.js";
+import { gettext } from "../words.js";
 
 const live = document.getElementById("live");
 const tail = () => document.getElementById("tail");
@@ -196,7 +197,7 @@ function announce() {
     unseen = 0;
     toTheEnd();
   } else if (unseen && (!tail() || belowSight(tail()))) {
-    unread.querySelector("span").textContent = `${unseen} new`;
+    unread.querySelector("span").textContent = gettext("%(count)s new", { count: unseen });
     unread.hidden = false;
   } else {
     unseen = 0;
@@ -215,7 +216,7 @@ function tick() {
   }
   for (const until of document.querySelectorAll("span[data-until]")) {
     const left = Math.round((new Date(until.dataset.until) - Date.now()) / 1000);
-    until.textContent = left > 0 ? `in ${words(left)}` : "now";
+    until.textContent = left > 0 ? gettext("in %(time)s", { time: words(left) }) : gettext("now");
   }
 }
 setInterval(tick, 1000);

@@ -3,17 +3,21 @@
 
 import { base, jump, reveal } from "./navigation.js";
 import { isAwayBetween } from "./windows.js";
+import { counted, gettext } from "../words.js";
 
 const live = document.getElementById("live");
 const said = document.getElementById("walk-said");
 const walkOf = (what) => document.querySelector(`.walk[data-walk="${what}"]`);
+const unreached = (what, reason) => (what === "error"
+  ? gettext("The errors could not be fetched. %(reason)s", { reason })
+  : gettext("The approvals could not be fetched. %(reason)s", { reason }));
 const known = new Map(); // what -> { seqs, count, at } of the session as it stood then
 
 async function marksOf(what) {
   const stood = live.dataset.known;
   if (known.get(what)?.stood === stood) return known.get(what);
   const answer = await fetch(walkOf(what).dataset.marks);
-  if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+  if (!answer.ok) throw new Error(gettext("The server answered %(status)s.", { status: answer.status }));
   const marks = { ...(await answer.json()), stood };
   known.set(what, marks);
   return marks;
@@ -23,7 +27,7 @@ function show(what, marks, seq) {
   const place = walkOf(what).querySelector(".walk-place");
   const at = marks.seqs.indexOf(seq) + 1;
   const words = marks.count === 1 ? place.dataset.one : place.dataset.several;
-  place.textContent = at ? `${at.toLocaleString("en")} of ${marks.count.toLocaleString("en")}` : `${marks.count.toLocaleString("en")} ${words}`;
+  place.textContent = at ? gettext("%(at)s of %(count)s", { at: counted(at), count: counted(marks.count) }) : `${counted(marks.count)} ${words}`;
 }
 
 // The one that was gone to last, while it can still be seen.
@@ -45,7 +49,7 @@ export async function step(what, by, here) {
   try {
     marks = await marksOf(what);
   } catch (error) {
-    document.dispatchEvent(new CustomEvent("trouble", { detail: `The ${what}s could not be fetched. ${error.message}` }));
+    document.dispatchEvent(new CustomEvent("trouble", { detail: unreached(what, error.message) }));
     return;
   }
   const { seqs } = marks;
@@ -55,9 +59,11 @@ export async function step(what, by, here) {
   const seq = found ?? seqs.at(by > 0 ? 0 : -1);
   show(what, marks, seq);
   walked.set(what, seq);
-  const again = found !== undefined ? "" : by > 0 ? ", the first again" : ", the last again";
-  said.textContent = `${walk.querySelector(".walk-place").dataset.one} ${seqs.indexOf(seq) + 1} of ${marks.count}${again}`;
-  walk.classList.toggle("is-again", Boolean(again));
+  const values = { what: walk.querySelector(".walk-place").dataset.one, at: seqs.indexOf(seq) + 1, count: marks.count };
+  if (found !== undefined) said.textContent = gettext("%(what)s %(at)s of %(count)s", values);
+  else if (by > 0) said.textContent = gettext("%(what)s %(at)s of %(count)s, the first again", values);
+  else said.textContent = gettext("%(what)s %(at)s of %(count)s, the last again", values);
+  walk.classList.toggle("is-again", found === undefined);
   heading.set(what, seq);
   await goTo(seq, here);
   if (heading.get(what) === seq) heading.delete(what);

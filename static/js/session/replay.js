@@ -4,6 +4,7 @@
 import { isTyping } from "../keyboard.js";
 import { base, go } from "./navigation.js";
 import { join } from "./windows.js";
+import { counted, gettext } from "../words.js";
 
 const timeline = () => document.getElementById("timeline");
 const bar = () => document.getElementById("replay");
@@ -26,7 +27,7 @@ export function replayFrom(seq) {
 
 async function fetchSteps(query) {
   const answer = await fetch(`${bar().dataset.steps}?${query}`);
-  if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+  if (!answer.ok) throw new Error(gettext("The server answered %(status)s.", { status: answer.status }));
   return (await answer.json()).steps;
 }
 
@@ -66,7 +67,7 @@ async function reach(seq) {
   const more = timeline().querySelector(":scope > .more.after");
   if (!more || lastOnPage() >= seq) return;
   const answer = await fetch(more.getAttribute("hx-get"), { headers: { "HX-Request": "true" } });
-  if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+  if (!answer.ok) throw new Error(gettext("The server answered %(status)s.", { status: answer.status }));
   const fetched = document.createElement("template");
   fetched.innerHTML = await answer.text();
   show(fetched.content);
@@ -84,7 +85,7 @@ function say(text) {
 
 function draw(at) {
   const time = bar().querySelector("[data-time]");
-  bar().querySelector("[data-at]").textContent = point.toLocaleString("en");
+  bar().querySelector("[data-at]").textContent = counted(point);
   bar().querySelector("input[type=range]").value = point;
   time.textContent = at ? new Date(at).toISOString().slice(11, 19) : "";
   bar().querySelector("[data-go=leave]").href = `${base()}?event=${point}#e-${point}`;
@@ -115,9 +116,9 @@ async function playOn() {
   const here = steps.find(([seq]) => seq === point)?.[1];
   let next = await stepAfter(point);
   if (!playing) return;
-  if (!next) { stop(); say("the end"); return; }
+  if (!next) { stop(); say(gettext("the end")); return; }
   const { wait, was } = pauseBetween(here, next[1]);
-  say(was - wait > 1_000 ? `a pause of ${words(was * speed())} is skipped` : "");
+  say(was - wait > 1_000 ? gettext("a pause of %(time)s is skipped", { time: words(was * speed()) }) : "");
   for (let count = 1; count < TOGETHER; count += 1) {
     const following = steps[steps.indexOf(next) + 1];
     if (!following || pauseBetween(next[1], following[1]).wait > SOON) break;
@@ -135,7 +136,7 @@ async function guarded(work) {
     await work();
   } catch (error) {
     stop();
-    document.dispatchEvent(new CustomEvent("trouble", { detail: `The replay stopped: ${error.message}` }));
+    document.dispatchEvent(new CustomEvent("trouble", { detail: gettext("The replay stopped: %(reason)s", { reason: error.message }) }));
   }
 }
 
@@ -143,7 +144,7 @@ function mark() {
   const button = bar()?.querySelector("[data-go=play]");
   if (!button) return;
   button.setAttribute("aria-pressed", String(playing));
-  button.querySelector("span").textContent = playing ? "Pause" : "Play";
+  button.querySelector("span").textContent = playing ? gettext("Pause") : gettext("Play");
 }
 
 function stop() {
@@ -205,7 +206,7 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("#replay select")) faster(0);
 });
 document.addEventListener("input", (event) => {
-  if (event.target.matches("#replay input[type=range]")) bar().querySelector("[data-at]").textContent = Number(event.target.value).toLocaleString("en");
+  if (event.target.matches("#replay input[type=range]")) bar().querySelector("[data-at]").textContent = counted(Number(event.target.value));
 });
 
 const keys = { " ": toggle, ArrowRight: actions.on, ArrowLeft: actions.back, "+": () => faster(1), "-": () => faster(-1) };

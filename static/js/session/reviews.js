@@ -1,6 +1,7 @@
 // Reviews: comments at the events that they are about, the key that begins one, and how far the reader has come.
 
 import { showSide } from "./side.js";
+import { ngettext } from "../words.js";
 
 const box = () => document.getElementById("review");
 
@@ -36,7 +37,7 @@ function put(row, count) {
   mark.className = "link comment-mark";
   mark.dataset.about = row.dataset.seq;
   mark.textContent = count;
-  mark.title = mark.ariaLabel = `${count} comment${count === 1 ? "" : "s"}`;
+  mark.title = mark.ariaLabel = ngettext("%(count)s comment", "%(count)s comments", count, { count });
   (row.querySelector(".who") ?? row.firstElementChild ?? row).append(" ", mark);
 }
 

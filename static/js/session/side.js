@@ -1,6 +1,8 @@
 // The third column: overview, files, inspector, one at a time. Below 1280 px it is no column: the overview is a sheet, the
 // files are a page, and the inspector opens beside the timeline or over it.
 
+import { gettext } from "../words.js";
+
 const side = document.getElementById("side");
 const overview = document.getElementById("side-overview");
 const files = document.getElementById("side-files");
@@ -23,11 +25,11 @@ async function fetchFiles() {
   files.ariaBusy = "true";
   try {
     const answer = await fetch(files.dataset.filesPage);
-    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+    if (!answer.ok) throw new Error(gettext("The server answered %(status)s.", { status: answer.status }));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     files.replaceChildren(...page.querySelectorAll(".files-sum, .files-claim, .files-tree, main .empty"));
   } catch (error) {
-    document.dispatchEvent(new CustomEvent("trouble", { detail: `The files could not be fetched. ${error.message}` }));
+    document.dispatchEvent(new CustomEvent("trouble", { detail: gettext("The files could not be fetched. %(reason)s", { reason: error.message }) }));
   } finally {
     files.ariaBusy = null;
   }

@@ -3,6 +3,7 @@
 import { askFrame, eachFrame } from "./frame.js";
 import { base, jump } from "./navigation.js";
 import { fetchInPlace, refresh } from "./pieces.js";
+import { counted, gettext } from "../words.js";
 
 const REFRESHED_AFTER = 4_000; // ms: a run at work is drawn again so often at the most
 const JUMPS_AFTER = 250; // ms without another key
@@ -101,7 +102,7 @@ eachFrame(() => {
     bracket.style.left = `${100 * from}%`;
     bracket.style.width = `${100 * Math.max(0, Math.min(1, to) - from)}%`;
     bracket.setAttribute("aria-valuenow", first);
-    bracket.setAttribute("aria-valuetext", `event ${first} of ${lastSeq()}`);
+    bracket.setAttribute("aria-valuetext", gettext("event %(first)s of %(last)s", { first, last: lastSeq() }));
   };
 });
 
@@ -152,7 +153,9 @@ document.addEventListener("keydown", (event) => {
 
 // What lies under the pointer -------------------------------------------------------------------------------------
 
-const money = (cost) => (cost === null || cost === undefined ? null : `$${Number(cost) < 1 ? Number(Number(cost).toPrecision(2)) : Number(cost).toFixed(2)} so far`);
+const money = (cost) => (cost === null || cost === undefined ? null : gettext("$%(amount)s so far", {
+  amount: Number(cost) < 1 ? Number(Number(cost).toPrecision(2)) : Number(cost).toFixed(2),
+}));
 
 async function point(event) {
   const place = placeAt(event);
@@ -161,13 +164,13 @@ async function point(event) {
   const bucket = Math.floor((seq - 1) / told.step);
   const tip = band().querySelector(".band-tip");
   const turn = told.turns[bucket];
-  const words = [turn ? `turn ${turn}` : null, `event ${seq.toLocaleString("en")}`, money(told.costs[bucket])];
+  const words = [turn ? gettext("turn %(turn)s", { turn }) : null, gettext("event %(seq)s", { seq: counted(seq) }), money(told.costs[bucket])];
   tip.replaceChildren(words.filter(Boolean).join(" · "));
   const error = told.errors.find((one) => Math.floor((one.seq - 1) / told.step) === bucket);
   if (error) {
     const line = document.createElement("span");
     line.className = "is-wrong untrusted";
-    line.textContent = error.text || "error";
+    line.textContent = error.text || gettext("error");
     tip.append(line);
   }
   tip.hidden = false;

@@ -2,6 +2,7 @@
 
 import { isBeingFilledIn } from "../keyboard.js";
 import { askFrame, eachFrame, holdInPlace, keepInPlace } from "./frame.js";
+import { gettext } from "../words.js";
 
 const LEAVE = 1; // screens above or below the one that is read
 const RETURN = 0.75;
@@ -187,11 +188,11 @@ async function fetchPart(spacer) {
 async function requestPart(spacer, part) {
   try {
     const answer = await fetch(addressOf(part), { headers: HTMX });
-    if (!answer.ok || answer.redirected) throw new Error(`The server answered ${answer.status}.`);
+    if (!answer.ok || answer.redirected) throw new Error(gettext("The server answered %(status)s.", { status: answer.status }));
     const html = await answer.text();
     return spacer.isConnected && putBack(spacer, nodesOf(html, spacer));
   } catch (error) {
-    document.dispatchEvent(new CustomEvent("trouble", { detail: `Rows could not be fetched; the page tries again. ${error.message}` }));
+    document.dispatchEvent(new CustomEvent("trouble", { detail: gettext("Rows could not be fetched; the page tries again. %(reason)s", { reason: error.message }) }));
     await new Promise((resolve) => setTimeout(resolve, RETRY));
     return false;
   } finally {

@@ -1,18 +1,20 @@
 // What is shown of an upload: its row while it is sent, the reason when it failed, the line that adds up.
 
+import { gettext } from "../words.js";
+
 export function sending(path, cancel) {
   const element = document.createElement("li");
   const progress = document.createElement("progress");
   progress.max = 1;
   progress.value = 0;
-  progress.setAttribute("aria-label", `sent of ${path}`);
+  progress.setAttribute("aria-label", gettext("sent of %(path)s", { path }));
   const share = text("quiet small", "0 %");
-  element.append(text("one-line untrusted", path), progress, share, button("Cancel", cancel));
+  element.append(text("one-line untrusted", path), progress, share, button(gettext("Cancel"), cancel));
   return {
     element,
     progress(loaded, total) {
       progress.value = loaded / total;
-      share.textContent = loaded < total ? `${Math.floor(100 * loaded / total)} %` : "stored …";
+      share.textContent = loaded < total ? `${Math.floor(100 * loaded / total)} %` : gettext("stored …");
     },
   };
 }
@@ -23,7 +25,7 @@ export function failed(path, why) {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const reason = text("why is-wrong untrusted", why.startsWith(name) ? why : `${path}: ${why}`);
   reason.setAttribute("role", "alert");
-  element.append(reason, button("Close", () => element.remove()));
+  element.append(reason, button(gettext("Close"), () => element.remove()));
   return element;
 }
 
@@ -31,7 +33,7 @@ export function lineAbove(uploads, stop) {
   const line = document.createElement("p");
   line.className = "uploads-line small";
   line.hidden = true;
-  line.append(text("", ""), button("Send no more", stop));
+  line.append(text("", ""), button(gettext("Send no more"), stop));
   uploads.before(line);
   return line;
 }
@@ -40,10 +42,10 @@ export function lineAbove(uploads, stop) {
 export function corner(address) {
   const box = document.createElement("aside");
   box.className = "uploads-corner";
-  box.setAttribute("aria-label", "Files sent to Imports");
+  box.setAttribute("aria-label", gettext("Files sent to Imports"));
   const list = document.createElement("a");
   list.href = address;
-  list.textContent = "Imports";
+  list.textContent = gettext("Imports");
   const uploads = document.createElement("ul");
   uploads.className = "uploads";
   uploads.setAttribute("aria-live", "polite");

@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid5
 
+from sessions_app.phrases import gettext as _
+
 from ...drafts import EventDraft, Events, Json, Losses, Option, SessionDraft
 from ..common import origins
 from ..common.times import parse, rfc3339
@@ -21,10 +23,13 @@ from .sound import FOUND, sound_graph
 
 OPTIONS = (
     Option(
-        "target_version", "Version of the catalog", ((canon.SPEC_VERSION,) * 2, ("0.11.0", "before 0.12")),
-        "Before 0.12 the tools of a session were a list of names; since then each is a node of its own.",
+        "target_version", _("Version of the catalog"), ((canon.SPEC_VERSION,) * 2, ("0.11.0", _("before 0.12"))),
+        _("Before 0.12 the tools of a session were a list of names; since then each is a node of its own."),
     ),
-    Option("children", "With its sub-agents", detail="Sessions that it started, and theirs, as nodes of the graph."),
+    Option(
+        "children", _("With its sub-agents"),
+        detail=_("Sessions that it started, and theirs, as nodes of the graph."),
+    ),
 )  # fmt: skip
 TOOLS_ARE_SKILLS = (0, 12)
 INVOKED = "agent_session_invoked_agent_skill"

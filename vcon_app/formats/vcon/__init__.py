@@ -9,6 +9,8 @@ a rule says stands in the message. Dialects D1 to D5 are told apart in ``traces`
 D7 in ``mcp``.
 """
 
+from sessions_app.phrases import gettext as _
+
 from ...drafts import Option
 from ..contract import Spec
 from .file import detect, encrypt, sign, signs_with, unseal, uuid8, verify
@@ -16,29 +18,34 @@ from .reading import read
 from .writing import same_record, write
 
 NAME = "vcon"
-SUB_AGENTS = Option("children", "With its sub-agents", detail="What they did stands under the calls that started them.")
+SUB_AGENTS = Option(
+    "children", _("With its sub-agents"), detail=_("What they did stands under the calls that started them.")
+)
 OPTIONS = (
     SUB_AGENTS,
     Option(
         "bodies",
-        "JSON bodies",
-        (("json", "as JSON values (core-03 and later)"), ("string", "as text, for older readers (core-02 and before)")),
-        "Older readers, Conserver among them, take bodies as text alone.",
+        _("JSON bodies"),
+        (
+            ("json", _("as JSON values (core-03 and later)")),
+            ("string", _("as text, for older readers (core-02 and before)")),
+        ),
+        _("Older readers, Conserver among them, take bodies as text alone."),
     ),
     Option(
         "verdicts",
-        "With the verdicts of reviewers",
-        detail="Decisions, verdicts, comments and notes, with the names of those who gave them: personal data.",
+        _("With the verdicts of reviewers"),
+        detail=_("Decisions, verdicts, comments and notes, with the names of those who gave them: personal data."),
     ),
     Option(
         "findings",
-        "With the findings of the run",
-        detail="What the rules of this desk mark in it: errors that were left, files outside of the work, secrets.",
+        _("With the findings of the run"),
+        detail=_("What the rules of this desk mark in it: errors that were left, files outside of the work, secrets."),
     ),
     Option(
         "faithful",
-        "Values as they came",
-        detail="What core-04 does not allow is written all the same: for tools that write such values themselves.",
+        _("Values as they came"),
+        detail=_("What core-04 does not allow is written all the same: for tools that write such values themselves."),
     ),
 )
 

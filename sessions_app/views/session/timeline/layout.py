@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext, ngettext
+
 from sessions_app.models import Turn
 from sessions_app.queries.log.story import Run
 from sessions_app.queries.log.timeline import Window
 from sessions_app.rendering import text
 from sessions_app.rendering.titles import title_of_prompt
 
+from ...translated import translated
 from .row_kinds import Call, Message, Quiet, Row, RunRow
 from .rows import row_of
 from .said import Said
@@ -63,12 +66,16 @@ class Group:
     def names(self) -> str:
         """Names of the tools in it, the most frequent first: ``6 Read, 4 Edit, 2 others``."""
         if self.calls:
-            counts = Counter(text.first_line(call.entry.tool_name or "unnamed", 30) for call in self.calls)
+            counts = Counter(text.first_line(call.entry.tool_name or gettext("unnamed"), 30) for call in self.calls)
         else:
-            counts = Counter(text.first_line(row.what or row.label, 30) for row in self.rows if isinstance(row, Quiet))
+            counts = Counter(
+                text.first_line(translated(row.what or row.label), 30) for row in self.rows if isinstance(row, Quiet)
+            )
         shown = [f"{count} {name}" for name, count in counts.most_common(4)]
         others = sum(counts.values()) - sum(count for _, count in counts.most_common(4))
-        return ", ".join(shown + ([f"{others} others"] if others else []))
+        return ", ".join(
+            shown + ([ngettext("%(count)s other", "%(count)s others", others) % {"count": others}] if others else [])
+        )
 
     @property
     def others(self) -> int:

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any
 
+from django.utils.translation import gettext
+
 from sessions_app.models import ModelRequest
 from sessions_app.queries.log import lenses
 from sessions_app.queries.log.model_requests import RequestFacts
@@ -92,7 +94,7 @@ def _request_row(entry: Entry, window: Window, mark: Said | None) -> RequestRow:
         **_common(entry, window, mark),
         asked=window.requests[entry.seq],
         facts=window.facts[entry.seq],
-        stop=stated or {"tool_call": "tool call", "agent_message": "message"}.get(entry.kind, ""),
+        stop=stated or {"tool_call": gettext("tool call"), "agent_message": gettext("message")}.get(entry.kind, ""),
         is_stated=bool(stated),
     )
 

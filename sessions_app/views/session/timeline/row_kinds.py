@@ -11,7 +11,10 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from sessions_app import phrases
 from sessions_app.models import Approval, ModelRequest, Session
 from sessions_app.queries.log.story import Run
 from sessions_app.queries.log.timeline import Entry, Nested
@@ -25,7 +28,7 @@ NAMED = 5
 """Tools that the line of a run names."""
 INLINE = 600
 """Bytes of arguments and result together up to which a card carries its body instead of fetching it when opened."""
-RESULT_ALONE = marks.Mark("result without its call")
+RESULT_ALONE = marks.Mark(phrases.gettext("result without its call"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,10 +250,12 @@ class RunRow(Row):
         """Names of the tools in it, the most frequent first: ``Read ×8, Edit ×3, 2 others``."""
         counts: Counter[str] = Counter()
         for name, count in self.run.tools.items():
-            counts[text.first_line(name or "unnamed", 30)] += count
+            counts[text.first_line(name or _("unnamed"), 30)] += count
         shown = [f"{name} ×{count}" for name, count in counts.most_common(NAMED)]
         others = sum(counts.values()) - sum(count for _, count in counts.most_common(NAMED))
-        return ", ".join(shown + ([f"{others} others"] if others else []))
+        return ", ".join(
+            shown + ([ngettext("%(count)s other", "%(count)s others", others) % {"count": others}] if others else [])
+        )
 
 
 def weight(*texts: str) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 from django.utils.safestring import SafeString, mark_safe
 
 from sessions_app.models import Approval, Session, ToolCall
+from sessions_app.phrases import gettext as _
 from sessions_app.queries.log.timeline import Entry, Window
 from sessions_app.rendering import markdown, text, toolbody, toolline
 from sessions_app.rendering.unescape import unescaped
@@ -75,16 +76,22 @@ def _actor(entry: Entry) -> str:
     return entry.actor_kind if entry.actor_kind in ACTORS else "system"
 
 
-KINDS = {"user_message": "user", "agent_message": "agent", "tool_call": "tool", "tool_result": "tool"}
+TOOL, SUB_AGENT = _("tool"), _("sub-agent")
+KINDS = {"user_message": _("user"), "agent_message": _("agent"), "tool_call": TOOL, "tool_result": TOOL}
+LABELS = {
+    "reasoning": _("reasoning"), "system": _("system"), "injected_context": _("context"), "unknown": _("unknown"),
+    "model_request": _("request"), "approval": _("approval"),
+}  # fmt: skip
+"""Of rows that nobody in particular says."""
 
 
 def _label(entry: Entry) -> str:
     """Label of the actor, in a word or two."""
     if entry.kind in ("tool_call", "tool_result"):
-        return "sub-agent" if entry.actor_kind == "subagent" else "tool"
-    if entry.kind in ("reasoning", "system", "injected_context", "model_request", "unknown", "approval"):
-        return {"injected_context": "context", "model_request": "request"}.get(entry.kind, entry.kind)
-    return entry.actor_name or {"unknown": KINDS.get(entry.kind, ""), "subagent": "sub-agent", "person": "user"}.get(
+        return SUB_AGENT if entry.actor_kind == "subagent" else TOOL
+    if entry.kind in LABELS:
+        return LABELS[entry.kind]
+    return entry.actor_name or {"unknown": KINDS.get(entry.kind, ""), "subagent": SUB_AGENT, "person": _("user")}.get(
         entry.actor_kind, entry.actor_kind
     )
 
@@ -127,7 +134,7 @@ def _attachment(item: dict[str, Any]) -> Attachment:
     words = (item.get(key) for key in ("title", "filename", "type", "media_type", "mediatype"))
     name = " · ".join(dict.fromkeys(text.first_line(word, 80) for word in words if isinstance(word, str) and word))
     size = item.get("bytes")
-    return Attachment(name or "attachment", size if isinstance(size, int) and not isinstance(size, bool) else None)
+    return Attachment(name or _("attachment"), size if isinstance(size, int) and not isinstance(size, bool) else None)
 
 
 def _call(entry: Entry, window: Window, common: dict[str, Any]) -> Call:
@@ -197,7 +204,11 @@ def _fault(said: str) -> str:
         return text.first_line(_with_letters(said), 140)
     output = said[match.end() :]
     telling = _TELLS.search(output)
-    return f"exit {match[1]}: {text.first_line(telling[0] if telling else _with_letters(output), 140)}"
+    return _(
+        "exit %(code)s: %(said)s",
+        code=match[1],
+        said=text.first_line(telling[0] if telling else _with_letters(output), 140),
+    )
 
 
 def _with_letters(output: str) -> str:
@@ -235,13 +246,13 @@ def _absence(entry: Entry) -> str:
 
 
 NOTABLE = {
-    "error": ("wrong", "wrong", "error"),
-    "handoff": ("handoff", "quiet", "handed over"),
-    "artifact": ("file", "quiet", "artifact"),
-    "file_change": ("pencil", "quiet", "file changed"),
-    "escalation": ("waits", "waits", "escalation"),
-    "status": ("note", "quiet", "status"),
-    "note": ("note", "note", "note"),
+    "error": ("wrong", "wrong", _("error")),
+    "handoff": ("handoff", "quiet", _("handed over")),
+    "artifact": ("file", "quiet", _("artifact")),
+    "file_change": ("pencil", "quiet", _("file changed")),
+    "escalation": ("waits", "waits", _("escalation")),
+    "status": ("note", "quiet", _("status")),
+    "note": ("note", "note", _("note")),
 }
 """Icon, meaning and words of the kinds that stand beside the conversation."""
 PLUMBING = frozenset({"type", "raw", "attachments"})
@@ -265,7 +276,7 @@ def _aside(entry: Entry, window: Window, common: dict[str, Any]) -> Row:
         subject = subject_of(entry.kind, entry.data, entry.actor_kind, entry.actor_name)
         aside |= {"what": words, "facts": _facts(entry.data, _hidden(entry)), "subject": subject}
         if _is_said_next(entry, window):
-            aside |= {"what": f"{words}: the message below", "text": "", "cut": False}
+            aside |= {"what": _("%(words)s: the message below", words=words), "text": "", "cut": False}
         return Notable(icon=icon, meaning=meaning, html=html, **aside)
     if entry.kind == "unknown":
         raw = entry.data.get("raw")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.phrases import gettext as _
 from sessions_app.rendering import text
 
 LONGEST = 160
@@ -41,10 +42,10 @@ def _decided(decision: Mapping[str, Any]) -> str:
     """``resolved`` and ``rejected`` of an llmfeed, the status of a product graph, and the reason where one is given."""
     said = next((word for word in ("rejected", "resolved") if decision.get(word) is True), "")
     if not said and decision.get("resolved") is False:
-        said = "not resolved"
+        said = _("not resolved")
     said = said or _first(decision, DECIDED)
     reason = _first(decision, ("reason", "rejected_reason", "rejection_reason"))
-    return f"{said}: {reason}" if said and reason else said or reason
+    return _("%(outcome)s: %(reason)s", outcome=said, reason=reason) if said and reason else said or reason
 
 
 def _first(data: Mapping[str, Any], names: tuple[str, ...]) -> str:
