@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import F, IntegerField, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from sessions_app.models import HiddenSpan, Pruning
+from sessions_app.models import HiddenSpan, Pruning, Session
 
 Rows = TypeVar("Rows", bound=Model)
 Span = tuple[int, int]
@@ -54,6 +54,24 @@ def in_sight(rows: QuerySet[Rows], session_id: UUID, seq: str = "seq") -> QueryS
     before = HiddenSpan.objects.filter(session_id=session_id, first_seq__lte=OuterRef(seq)).order_by("-first_seq")
     reach = Coalesce(Subquery(before.values("last_seq")[:1]), 0, output_field=IntegerField())
     return rows.alias(hidden_to=reach).exclude(hidden_to__gte=F(seq))
+
+
+def known_of(session: Session) -> list[HiddenSpan]:
+    """The spans of a session; nobody is asked where it was read with its retention and has none."""
+    if getattr(session, "retention", None) is None:
+        return []
+    return list(HiddenSpan.objects.filter(session_id=session.pk).order_by("first_seq"))
+
+
+def is_hidden(session: Session, seq: int) -> bool:
+    """Whether an event of a session is out of sight."""
+    return any(span.first_seq <= seq <= span.last_seq for span in known_of(session))
+
+
+def markers_of(session_id: UUID, first_seq: int, last_seq: int, limit: int) -> list[Pruning]:
+    """What took events between two out of sight, the newest first."""
+    found = Pruning.objects.filter(session_id=session_id, first_seq__lte=last_seq, last_seq__gte=first_seq)
+    return list(found.order_by("-id")[:limit])
 
 
 def spans_before(session_id: UUID, seq: int, limit: int) -> list[HiddenSpan]:

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from sessions_app.models import Approval, ModelRequest, Session
 from sessions_app.queries.log.story import Run
 from sessions_app.queries.log.timeline import Entry, Nested
+from sessions_app.queries.retention.folds import Fold
 from sessions_app.rendering import marks, text, toolbody, toolline
 from sessions_app.views.approvals import cards
 
@@ -251,6 +252,23 @@ class RunRow(Row):
         shown = [f"{name} ×{count}" for name, count in counts.most_common(NAMED)]
         others = sum(counts.values()) - sum(count for _, count in counts.most_common(NAMED))
         return ", ".join(shown + ([f"{others} others"] if others else []))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrunedRow(Row):
+    """Events that are out of sight, on one line; they come when it is opened."""
+
+    template = "sessions/rows/_pruned.html"
+    fold: Fold
+
+    @classmethod
+    def of(cls, fold: Fold) -> PrunedRow:
+        shown: Any = fold  # it has what rows ask of an entry
+        return cls(entry=shown, actor="system", label="", request=None, nested=None, fold=fold)
+
+    @property
+    def last(self) -> int:
+        return self.fold.last
 
 
 def weight(*texts: str) -> int:
