@@ -10,7 +10,7 @@ from ninja import Query, Router
 
 from sessions_app import models
 from sessions_app.queries.retention import hidden, plans, strategies
-from sessions_app.services.retention import policies, pruning, sweeping
+from sessions_app.services.retention import advised, policies, pruning, sweeping
 
 from ..auth import own_asker, own_reader, reader
 from ..idempotency import once
@@ -82,6 +82,6 @@ def prune_session(request: HttpRequest, session_id: UUID, wanted: NewPruning) ->
     session, strategy = session_read(request, session_id), wanted.read()
     if wanted.dry_run:
         return reply(PruningResult.of(pruning.preview(session, strategy), dry_run=True))
-    done = pruning.prune(session.pk, strategy, by=request.auth.actor)
+    done = advised.prune(session.pk, strategy, by=request.auth.actor)
     assert done is not None
     return reply(PruningResult.of(done, dry_run=False))

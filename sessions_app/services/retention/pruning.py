@@ -31,6 +31,8 @@ class Advice:
     method: str = BY_RULES
     keep: Collection[int] = field(default_factory=tuple)
     summary: str = ""
+    through_seq: int = 0
+    """The last event that the summary tells of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +82,12 @@ def _apply(session: Session, planned: Plan, by: audit.Actor, advice: Advice) -> 
     if not planned.spans:
         return Pruned(planned, advice.method)
     first, last = planned.spans[0].first_seq, planned.spans[-1].last_seq
+    summary = _summary(session, planned, advice)
+    method = BY_RULES if summary and summary != advice.summary else advice.method
     marker = Pruning.objects.create(
         session=session, at=timezone.now(), by_kind=by.kind, by=by.name, rule=planned.strategy.rule,
-        method=advice.method, messages=planned.messages, events=planned.events, first_seq=first, last_seq=last,
-        summary=_summary(session, planned, advice),
+        method=method, messages=planned.messages, events=planned.events, first_seq=first, last_seq=last,
+        summary=summary,
     )  # fmt: skip
     _hide(session.pk, planned)
     audit.record(
@@ -116,4 +120,6 @@ def _summary(session: Session, planned: Plan, advice: Advice) -> str:
     if planned.strategy.kind != "summarize_old" or not planned.spans:
         return ""
     old = plans.said_before(session.pk, planned.through_seq + 1)
-    return advice.summary or summaries.by_rules(session, planned.through_seq, old)
+    if advice.summary and advice.through_seq == planned.through_seq:
+        return advice.summary
+    return summaries.by_rules(session, planned.through_seq, old)

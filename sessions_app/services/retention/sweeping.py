@@ -16,7 +16,7 @@ from sessions_app.queries.retention import plans, strategies
 from sessions_app.queries.retention.strategies import Strategy
 
 from .. import audit
-from . import policies, pruning
+from . import advised, policies
 from .pruning import Pruned
 
 log = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ def _apply(row: SessionRetention) -> bool:
     found = due_of(row)
     done: Pruned | None = None
     if found and found.what == "prune":
-        done = pruning.prune(session.pk, found.strategy, by=audit.SYSTEM, still_due=lambda now: _is_due(now, found))
+        done = advised.prune(session.pk, found.strategy, by=audit.SYSTEM, still_due=lambda now: _is_due(now, found))
     if found is None or done is not None:
         _note_looked(row, is_over=found is None or found.strategy.kind == "ttl_days")
     return bool(done and done.marker)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.queries.retention import strategies
-from sessions_app.services.retention import pruning
+from sessions_app.services.retention import policies, pruning, sweeping
 from tests.views.session.build import BOT, asked, call, path_of, result, said, session_with
 
 pytestmark = pytest.mark.django_db
@@ -73,3 +73,16 @@ def test_a_session_all_of_which_is_out_of_sight_says_so(reviewer, long):
 def test_it_costs_no_more_queries_where_nothing_is_pruned(reviewer, long, django_assert_max_num_queries):
     with django_assert_max_num_queries(52):
         shown(reviewer, long)
+
+
+def test_the_facts_say_what_will_go_when_and_by_which_rule(reviewer, long):
+    assert "Retention" not in shown(reviewer, long, "/facts")
+    said = {"ttl_days": 30, "max_messages": 50, "auto_prune": True}
+    policies.set_policy(long.pk, said, by=BOT)
+    facts = " ".join(shown(reviewer, long, "/facts").split())
+    assert "10 messages by sliding_window of 50" in facts and "within 10 minutes" in facts and "refund-bot" in facts
+    sweeping.sweep()
+    policies.set_policy(long.pk, {"immutable": True, "max_messages": 8}, by=BOT)
+    facts = " ".join(shown(reviewer, long, "/facts").split())
+    assert "42 messages by sliding_window of 8" in facts and "the session is on hold" in facts
+    assert "10 messages by sliding_window of 50" in facts and "Countersign · rules" in facts
