@@ -68,7 +68,7 @@ def plan(session: Session, strategy: Strategy, also: Collection[int] = ()) -> Pl
         kept |= _with_results(session.pk, cut, _important(session.pk, cut) | {seq for seq in also if seq < cut})
     taken = _between(cut, kept, hidden)
     spans = tuple(Span(first, last, _count(said, first, last)) for first, last in taken)
-    gone = sum(span.messages for span in (*hidden, *spans))
+    gone = sum(span.messages for span in hidden) + sum(span.messages for span in spans)
     return Plan(strategy, spans, len(said) - gone, cut - 1)
 
 

@@ -12,6 +12,7 @@ import logging
 
 import anthropic
 import httpx2
+from anthropic.types import MessageParam, TextBlockParam
 from django.conf import settings
 
 from sessions_app.models import Event, Session
@@ -72,12 +73,9 @@ def _asked(client: anthropic.Anthropic, model: str, session: Session, plan: Plan
 
 
 def _answer(client: anthropic.Anthropic, model: str, told: str, order: str) -> str:
-    content = [{"type": "text", "text": part} for part in (told, order)]
-    with client.messages.stream(
-        model=model,
-        max_tokens=MAX_TOKENS,
-        messages=[{"role": "user", "content": content}],  # type: ignore[typeddict-item]
-    ) as stream:
+    content = [TextBlockParam(type="text", text=part) for part in (told, order)]
+    asked: MessageParam = {"role": "user", "content": content}
+    with client.messages.stream(model=model, max_tokens=MAX_TOKENS, messages=[asked]) as stream:
         message = stream.get_final_message()
     return "\n\n".join(block.text for block in message.content if block.type == "text").strip()
 

@@ -49,7 +49,7 @@ class Session(AsyncSession):
             self.record("tool_call", tool=_called(call), parent_client_id=kept or None)
         return kept
 
-    async def history(  # type: ignore[override]
+    async def history(
         self, limit: int | None = None, role: str | None = None, *, include_pruned: bool = False
     ) -> list[Json]:
         """The last ``limit`` messages in sight (all: ``None``) of users, agents and the system, oldest first.
