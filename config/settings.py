@@ -273,6 +273,7 @@ SENT: dict[str, BaseSchedule] = {
     # The scheduler knows nothing of the day before: one hour a day would pass by a machine that is off then.
     "sessions_app.tasks.remove_old": crontab(minute=23, hour="*/6"),
     "sessions_app.tasks.make_event_months": crontab(minute=11, hour="*/6"),
+    "sessions_app.tasks.apply_retention": crontab(minute="*/10"),
 }
 """Task -> when it is sent to a worker."""
 

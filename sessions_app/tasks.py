@@ -15,6 +15,7 @@ from .services.escalations import steps
 from .services.log import run_summaries, search_index, shared_responses
 from .services.money import totals
 from .services.notices import choices, outbox, outgoing_messages, sending
+from .services.retention import sweeping
 from .services.reviews import mention_mails
 from .services.stops import carrying_out
 from .services.triggers import schedules
@@ -138,6 +139,12 @@ def remove_old() -> int:
     """Sent four times a day by the scheduler: delete what was kept long enough."""
     forgotten = retention.forget_answers() + retention.forget_signed_requests() + retention.forget_browser_sessions()
     return forgotten + retention.empty_deliveries() + outgoing_messages.forget_old()
+
+
+@shared_task
+def apply_retention() -> int:
+    """Sent every 10 min by the scheduler: prune the sessions whose retention says so."""
+    return sweeping.sweep()
 
 
 @shared_task

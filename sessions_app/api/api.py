@@ -47,6 +47,7 @@ from .log import calls, cost, files, overview, replay, search, summary
 from .notices import outgoing_webhooks
 from .parsing import BodyParser
 from .problems import Problem, add_problems, invalid
+from .retention import retention
 from .reviews import finding_rules, reviews, saved_views
 from .state import state
 
@@ -116,7 +117,9 @@ def build() -> NinjaAPI:
     api.add_exception_handler(Problem, lambda request, problem: problem.response())
     api.add_exception_handler(HttpError, _from_ninja)
     api.add_exception_handler(ValidationError, _from_validation)
-    explain(api, FAULTS | triggers.FAULTS | policies.FAULTS | outgoing_webhooks.FAULTS | state.FAULTS)
+    explain(
+        api, FAULTS | triggers.FAULTS | policies.FAULTS | outgoing_webhooks.FAULTS | state.FAULTS | retention.FAULTS
+    )
     for noun in (
         agents,
         sessions,
@@ -144,6 +147,7 @@ def build() -> NinjaAPI:
         search,
         replay,
         state,
+        retention,
     ):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):

@@ -15,6 +15,7 @@ from sessions_app.queries.sessions import provenance, turn_state
 from sessions_app.queries.sessions import session_list as queries
 from sessions_app.queries.sessions.conditions import BadFilter
 from sessions_app.services import agents, continuations, sessions
+from sessions_app.services.retention import policies
 from sessions_app.services.reviews import tagging
 from sessions_app.services.turns import messages
 
@@ -73,10 +74,13 @@ def read_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 @router.patch("/sessions/{uuid:session_id}", auth=own_writer, response=Session)
 def change_session(request: HttpRequest, session_id: UUID, changes: SessionChanges) -> HttpResponse:
-    """Other tags of a session, in the order that is sent; what is left out stays."""
-    session = session_read(request, session_id)
+    """Other tags of a session, in the order that is sent, or another retention; what is left out stays."""
+    session, auth = session_read(request, session_id), request.auth
+    if changes.retention is not None:
+        is_admin = auth.role.covers(models.Role.ADMIN)
+        policies.set_policy(session.pk, changes.retention.said(), by=auth.actor, is_admin=is_admin)
     if changes.tags is not None:
-        tagging.set_tags(session.pk, changes.tags, by=request.auth.actor)
+        tagging.set_tags(session.pk, changes.tags, by=auth.actor)
     return reply(session_schema(session_read(request, session_id)))
 
 

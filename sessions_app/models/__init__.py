@@ -30,6 +30,7 @@ from .idempotency import IdempotentAnswer
 from .installation import Installation
 from .links import EventLink, UnsealedHead
 from .money import Budget, LedgerEntry, Wallet
+from .retention.retention import HiddenSpan, Pruning, SessionRetention
 from .reviews.comments import Comment, Mention
 from .reviews.queues import ReviewQueue, SeenMark, TakenSession
 from .reviews.verdicts import Rubric, Verdict
@@ -80,6 +81,7 @@ __all__ = [
     "FileChange",
     "FileScan",
     "Grant",
+    "HiddenSpan",
     "IdempotentAnswer",
     "Installation",
     "Invitation",
@@ -97,6 +99,7 @@ __all__ = [
     "PasswordOrigin",
     "PolicyInForce",
     "PolicyVersion",
+    "Pruning",
     "PushKey",
     "PushSubscription",
     "QueuedMessage",
@@ -118,6 +121,7 @@ __all__ = [
     "Session",
     "SessionMeasures",
     "SessionOverview",
+    "SessionRetention",
     "SessionUsage",
     "SignInAttempts",
     "SignInLink",

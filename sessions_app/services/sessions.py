@@ -18,6 +18,7 @@ from .approvals import endings
 from .fair_queue import Line
 from .log import events, heads, links, search_index
 from .log.sanitise import identifier, storable
+from .retention import policies
 from .state import values
 from .stops import doors
 from .turns.resume import stop
@@ -41,9 +42,11 @@ class ReadFromFile(Closed):
 
 @transaction.atomic
 def create(
-    agent: Agent, *, by: audit.Actor, origin: str = Session.Origin.API, for_question: bool = False, **fields: Any
-) -> Session:
+    agent: Agent, *, by: audit.Actor, origin: str = Session.Origin.API, for_question: bool = False,
+    retention: dict[str, Any] | None = None, **fields: Any,
+) -> Session:  # fmt: skip
     """A new, empty session of an agent. ``fields``: title, summary, user_id, external_id (texts), metadata, tags.
+    ``retention``: its policy, as ``policies.set_policy`` takes it.
 
     Raises ``doors.Stopped``; not of a session that is but made ``for_question``, which is answered no and kept.
     """
@@ -62,6 +65,8 @@ def create(
     if session.title or session.summary:
         search_index.index_title(session.id)
     audit.record(agent.workspace_id, by, "session.created", subject=("session", session.id), agent=agent.name)
+    if retention:
+        policies.set_policy(session.pk, retention, by=by)
     return session
 
 

@@ -20,6 +20,7 @@ from urllib.parse import quote, urlencode
 from . import wire
 from .answers import Decision
 from .client import AsyncClient, Client, NotConfigured
+from .out_of_sight import OutOfSight
 from .recording.encoding import encoded
 from .recording.recorder import LIMIT, Progress, recorder_for
 from .recording.spans import ToolCall, Turn
@@ -51,15 +52,17 @@ class _Recorded(State):
 
     def __init__(
         self, id: str | None = None, app_name: str = "agent", user_id: str | None = None, metadata: Json | None = None,
-        *, title: str | None = None, url: str | None = None, api_key: str | None = None,
+        retention: Json | None = None, *, title: str | None = None, url: str | None = None, api_key: str | None = None,
         spool: str | os.PathLike[str] | None = None, limit: int = LIMIT, when_full: Literal["drop", "wait"] = "drop",
         strict: bool = False,
     ) -> None:  # fmt: skip
         """The session that the agent ``app_name`` knows as ``id``: the same id again goes on in it.
 
         ``COUNTERSIGN_URL`` and ``COUNTERSIGN_API_KEY`` (the role ``agent`` is enough) stand in for what is not given.
-        ``spool`` is the folder that events wait in, ``limit`` its bytes; ``when_full``: ``drop`` the event, which the
-        log then says, or ``wait`` for room. ``strict``: raise what is otherwise logged.
+        ``retention`` says how long its messages are in sight: ``ttl_days``, ``auto_prune``, ``prune_strategy``,
+        ``max_messages``, ``immutable`` (legal hold). A session that is there keeps the one that it has, which is logged
+        where it differs. ``spool`` is the folder that events wait in, ``limit`` its bytes; ``when_full``: ``drop`` the
+        event, which the log then says, or ``wait`` for room. ``strict``: raise what is otherwise logged.
         """
         super().__init__()
         self.id, self.app_name, self.strict = id or str(uuid.uuid4()), app_name, strict
@@ -69,7 +72,8 @@ class _Recorded(State):
         self._key = next(_keys)
         self._desk_id = ""
         said: Json = {"agent": app_name, "external_id": self.id, "title": title, "user_id": user_id}
-        said |= {"metadata": metadata or None}
+        said |= {"metadata": metadata or None, "retention": retention or None}
+        self._retention = dict(retention or {})
         self._url = url or os.environ.get("COUNTERSIGN_URL")
         self._api_key = api_key or os.environ.get("COUNTERSIGN_API_KEY")
         self._recorder = None
@@ -192,7 +196,28 @@ class _Recorded(State):
             said = json.loads(self._exchange("POST", "/api/v1/sessions", self._opening))
             self._user_there = str(said.get("user_id") or "")
             self._desk_id = str(said["id"])
+            self._compare_retention()
         return self._desk_id
+
+    def _compare_retention(self) -> None:
+        """A program must not believe that its session is on hold when it is not."""
+        if not self._retention:
+            return
+        there = self._retention_there()
+        differs = sorted(name for name, value in self._retention.items() if there.get(name) != value)
+        if differs:
+            logger.warning("countersign: this session was there with another retention (%s)", ", ".join(differs))
+
+    def _retention_there(self) -> Json:
+        found: Json = json.loads(self._exchange("GET", f"/api/v1/sessions/{self._opened()}/retention"))
+        return found
+
+    def _prune(self, strategy: str, window_size: int | None, threshold: int | None, dry_run: bool) -> Json:
+        self._flushed(SETTLE)
+        wanted = {"strategy": strategy, "window_size": window_size, "threshold": threshold, "dry_run": dry_run}
+        body = json.dumps({name: value for name, value in wanted.items() if value is not None}).encode()
+        done: Json = json.loads(self._exchange("POST", f"/api/v1/sessions/{self._opened()}/prune", body, PATIENCE))
+        return done
 
     def _exchange(self, method: str, path: str, body: bytes | None = None, timeout: float = PROMPT) -> bytes:
         try:
@@ -216,20 +241,27 @@ class _Recorded(State):
             since = page[-1]["seq"]
         return found
 
-    def _history(self, limit: int, role: str | None) -> list[Json]:
-        """From the end, a page at a time: what it costs does not grow with the session."""
+    def _history(self, limit: int, role: str | None, include_pruned: bool = False) -> list[Json]:
+        """From the end, a page at a time, past what is out of sight: what it costs does not grow with the session."""
         self._flushed(SETTLE)
-        end = int(self._page(LAST, 1)["last_seq"])
+        gone = OutOfSight(self._out_of_sight, shows_all=include_pruned)
         found: list[Json] = []
+        end = gone.before(gone.last_seq)
         size = min(max(4 * limit, 20), PAGE)
         while end > 0 and len(found) < limit:
             begin = max(end - size, 0)
             for event in reversed([row for row in self._page(begin, size)["items"] if row["seq"] <= end]):
                 said_by = ROLES.get(event["kind"])
-                if said_by and role in (None, said_by) and len(found) < limit:
+                if said_by and role in (None, said_by) and len(found) < limit and not gone.holds(event["seq"]):
                     found.append(self._said(event, said_by))
-            end, size = begin, min(2 * size, PAGE)
-        return found[::-1]
+            end, size = gone.before(begin), min(2 * size, PAGE)
+        if gone.summary and role in (None, "system") and len(found) < limit:
+            found.append(self._said(gone.summary, "system"))
+        return sorted(found, key=lambda one: one["seq"])
+
+    def _out_of_sight(self, before: int) -> Json:
+        found: Json = json.loads(self._exchange("GET", f"/api/v1/sessions/{self._opened()}/pruned?before={before}"))
+        return found
 
     def _said(self, event: Json, role: str) -> Json:
         """A message as ``history`` answers it."""
@@ -264,9 +296,25 @@ class Session(_Recorded):
         except (DeskError, NotConfigured) as error:
             return Decision("failed", str(error))
 
-    def history(self, limit: int = 50, role: Literal["user", "assistant", "system"] | None = None) -> list[Json]:
-        """The latest messages, oldest first: ``{seq, role, text, at, name}``. Raises ``DeskError``."""
-        return self._history(limit, role)
+    def history(
+        self, limit: int = 50, role: Literal["user", "assistant", "system"] | None = None, *,
+        include_pruned: bool = False,
+    ) -> list[Json]:  # fmt: skip
+        """The latest messages in sight, oldest first: ``{seq, role, text, at, name}``. Raises ``DeskError``."""
+        return self._history(limit, role, include_pruned)
+
+    def prune(
+        self, strategy: str, window_size: int | None = None, threshold: int | None = None, *, dry_run: bool = False
+    ) -> Json:
+        """Take old messages out of sight: ``keep_last_50``, ``sliding_window``, ``keep_important``, ``summarize_old``.
+
+        Answers ``{pruned, kept, rule, method, summary, …}``. The log keeps them. Raises ``DeskError``: 409 on hold.
+        """
+        return self._prune(strategy, window_size, threshold, dry_run)
+
+    def retention(self) -> Json:
+        """The policy, what is due by it, and what was pruned. Raises ``DeskError``."""
+        return self._retention_there()
 
     def events(self, since: int = 0, limit: int = 500, kind: str | None = None) -> list[Json]:
         """Events behind the ``seq`` ``since``, as the API answers them. Raises ``DeskError``."""
@@ -299,9 +347,22 @@ class AsyncSession(_Recorded):
         except (DeskError, NotConfigured) as error:
             return Decision("failed", str(error))
 
-    async def history(self, limit: int = 50, role: Literal["user", "assistant", "system"] | None = None) -> list[Json]:
+    async def history(
+        self, limit: int = 50, role: Literal["user", "assistant", "system"] | None = None, *,
+        include_pruned: bool = False,
+    ) -> list[Json]:  # fmt: skip
         """As ``Session.history``."""
-        return await asyncio.to_thread(self._history, limit, role)
+        return await asyncio.to_thread(self._history, limit, role, include_pruned)
+
+    async def prune(
+        self, strategy: str, window_size: int | None = None, threshold: int | None = None, *, dry_run: bool = False
+    ) -> Json:
+        """As ``Session.prune``."""
+        return await asyncio.to_thread(self._prune, strategy, window_size, threshold, dry_run)
+
+    async def retention(self) -> Json:
+        """As ``Session.retention``."""
+        return await asyncio.to_thread(self._retention_there)
 
     async def events(self, since: int = 0, limit: int = 500, kind: str | None = None) -> list[Json]:
         """As ``Session.events``."""

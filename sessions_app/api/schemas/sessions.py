@@ -18,6 +18,7 @@ from sessions_app.queries.sessions.provenance import UNSIGNED, Provenance
 from sessions_app.queries.sessions.search import Result
 from sessions_app.queries.sessions.turn_state import QueueAndContinuations
 
+from ..retention.schemas import RetentionPolicy
 from .common import AgentName, Body, Cost, Id, Name, Signature, Since, Until, Usage, dollars
 
 
@@ -51,6 +52,7 @@ class NewSession(Body):
     metadata: dict[str, Any] | None = None
     user_id: Id | None = None
     external_id: Id | None = None
+    retention: RetentionPolicy | None = None
 
     def values(self) -> dict[str, Any]:
         """What was said, for the columns."""
@@ -61,6 +63,7 @@ class SessionChanges(Body):
     """Only what is to change."""
 
     tags: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=500)] | None = None
+    retention: RetentionPolicy | None = Field(None, description="an admin's where it shortens, or lifts a hold")
 
 
 class OpenedSession(Body):
@@ -71,6 +74,7 @@ class OpenedSession(Body):
     title: Annotated[str, Field(max_length=500)] | None = None
     metadata: dict[str, Any] | None = None
     user_id: Id | None = None
+    retention: RetentionPolicy | None = None
 
     def values(self) -> dict[str, Any]:
         """What was said of a new one, for the columns."""

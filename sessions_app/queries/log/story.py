@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 
 from sessions_app.models import Event, Session, ToolCall
 
+from ..retention import folds, hidden
 from . import links
 from .links import EventOrigin
 from .timeline import BEFORE, ROWS, Entry, Timeline, Window, read
@@ -25,6 +26,8 @@ SPAN = 320
 CALLS = 4
 """So many calls at a stretch are one line; with notes of the recorder between them ``CALLS_AMONG_NOTES`` are."""
 CALLS_AMONG_NOTES = 2
+END = 2**31 - 1
+"""Behind every event."""
 NOTES = frozenset({"system", "model_request", "injected_context"})
 """Kinds that recorders write for themselves: 62 % of the rows of a Codex session (defect 0.22)."""
 NEAR = (4, 8)
@@ -88,20 +91,48 @@ Marked = Callable[[Any, Mapping[int, EventOrigin]], bool]
 
 
 class Story(Timeline):
-    """The timeline of a session with its runs joined. Nothing is left out of it.
+    """The timeline of a session with its runs joined, and a line in place of what is out of sight (pruned).
 
     No run goes on over the end of the events ``breaks``.
     """
 
     def __init__(self, session: Session, is_marked: Marked, breaks: Iterable[int] = ()) -> None:
         super().__init__(session.pk)
+        self.spans = hidden.known_of(session)
         self.is_running = session.status == Session.Status.RUNNING
         self.is_marked, self.breaks = is_marked, tuple(breaks)
         self.calls: dict[int, ToolCall] = {}
         self.known: dict[int, EventOrigin] = {}
         self.entries: dict[int, Entry] = {}
 
+    def rows(self) -> QuerySet[Event]:
+        return hidden.in_sight(super().rows(), self.session_id) if self.spans else super().rows()
+
+    def after(self, seq: int) -> Window:
+        return self._folded(super().after(seq), seq)
+
+    def between(self, seq: int, last: int) -> Window:
+        return self._folded(super().between(seq, last), seq, last + 1)
+
+    def before(self, seq: int) -> Window:
+        window = super().before(seq)
+        return self._folded(window, self._behind(window), seq)
+
     def around(self, seq: int) -> Window:
+        window = self._around(seq)
+        return self._folded(window, self._behind(window))
+
+    def _folded(self, window: Window, floor: int, ceiling: int = END) -> Window:
+        return folds.folded(self.session_id, window, self.spans, floor, ceiling) if self.spans else window
+
+    def _behind(self, window: Window) -> int:
+        """The row before a window, from which on what is out of sight belongs to it; 0 where there is none."""
+        if not (self.spans and window.earlier and window.entries):
+            return 0
+        before = self.rows().filter(seq__lt=window.entries[0].seq).order_by("-seq")
+        return before.values_list("seq", flat=True).first() or 0
+
+    def _around(self, seq: int) -> Window:
         above, earlier = self._light(self.rows().filter(seq__lt=seq).order_by("-seq"))
         below, later = self._light(self.rows().filter(seq__gte=seq).order_by("seq"))
         alone = self._alone(above[::-1] + below) | {row.seq for row in (*above[: NEAR[0]], *below[: NEAR[1]])}

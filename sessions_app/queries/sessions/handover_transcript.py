@@ -12,6 +12,7 @@ from django.db.models.functions import Cast, Left
 from sessions_app.models import Approval, Event, Session, Turn
 
 from ..log.timeline import Light
+from ..retention import hidden
 from .reported_decisions import reported_context, reported_decisions, reported_outputs
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def transcript_for_itself(session: Session, through: int, characters: int) -> st
 def _transcript(session: Session, through: int, characters: int, head: str = "") -> str:
     parts = [head, reported_context(session), _state(session), _given_transcript(session)]
     parts += [reported_decisions(session, through), reported_outputs(session, through), _decisions(session, through)]
+    parts += [_summary_of_hidden(session, through)]
     fixed = "\n\n".join(filter(None, parts))
     room = min(OLDER, characters // 5)
     lines, first = _latest(session, through, characters - len(fixed) - room - 500)
@@ -98,6 +100,12 @@ def _given_transcript(session: Session) -> str:
     given = Event.objects.filter(session=session, kind="injected_context", client_key=CONTINUED)
     text = given.annotate(given=Left("text", GIVEN)).values_list("given", flat=True).first()
     return f"## What that session knew from before\n\n{text}" if text else ""
+
+
+def _summary_of_hidden(session: Session, through: int) -> str:
+    """What stands in place of messages that were pruned."""
+    told = hidden.summary_of(session.pk)
+    return f"## In place of what is left out\n\n{told.summary}" if told and told.last_seq <= through else ""
 
 
 def _decisions(session: Session, through: int) -> str:
@@ -151,7 +159,8 @@ def _latest(session: Session, through: int, room: int) -> tuple[list[str], int |
 
 def _events_backwards(session: Session, through: int) -> Iterator[Mapping[str, Any]]:
     """Events of the conversation from ``through`` back to the first, long values cut by PostgreSQL."""
-    rows = Event.objects.filter(session=session, kind__in=KINDS, depth=0).order_by("-seq").values(
+    told = Event.objects.filter(session=session, kind__in=KINDS, depth=0)
+    rows = hidden.in_sight(told, session.pk).order_by("-seq").values(
         "seq", "turn", "kind", "actor_kind", "actor_name", "tool_name", "tool_server", "tool_status",
         message=Left("text", MESSAGE), call=Light("arguments", ARGUMENTS), outcome=Light("result", RESULT),
     )  # fmt: skip
@@ -178,12 +187,13 @@ def _line_of_event(row: Mapping[str, Any]) -> str:
 
 def _older_events(session: Session, first: int, room: int) -> str:
     """Prompts of turns up to ``first``: the earliest and the latest, as many as fit into ``room`` characters."""
-    turns = Turn.objects.filter(session=session, index__lte=first, index__gt=0)
+    older = Turn.objects.filter(session=session, index__lte=first, index__gt=0)
+    turns = hidden.in_sight(older, session.pk, "first_seq")
     rows = turns.values_list("index", Left("prompt", 400), F("tool_calls"), F("errors"))
     early = _fitting(rows.order_by("index")[:PROMPTS], room // 2)
     late = _fitting(rows.order_by("-index")[:PROMPTS], room // 2)
     between = {index: line for index, line in reversed(late) if not early or index > early[-1][0]}
-    left_out = next(iter(between), first + 1) - (early[-1][0] if early else 0) - 1  # turns are numbered without gaps
+    left_out = next(iter(between), first + 1) - (early[-1][0] if early else 0) - 1  # pruned ones, too
     shown = [line for _, line in early]
     shown += [f"- ({left_out:,} turns are left out)"] if left_out > 0 else []
     return "\n".join(["## Turns before the transcript, by their prompts", *shown, *between.values()])

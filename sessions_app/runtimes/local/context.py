@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from sessions_app.models import Event
+from sessions_app.queries.retention import hidden
 from sessions_app.services.log.sanitise import storable
 
 from ..run import TurnRun
@@ -38,14 +39,15 @@ class Context:
 
     def __init__(self, turn: TurnRun) -> None:
         self._turn = turn
-        self._events: list[Event] = []
+        self._hidden = hidden.of_session(turn.session_id)
+        self._events: list[Event] = self._summary_of_hidden()
         self._seq = 0
 
     def messages(self, *, paused: bool = False) -> list[Json]:
         """Messages for the next request. ``paused``: the model asked to be called again with what it said so far."""
         for event in self._turn.events(after=self._seq, kinds=KINDS):
             self._seq = event.seq
-            if event.depth:
+            if event.depth or self._hidden.holds(event.seq):
                 continue
             if event.kind == "compaction" and event.text.strip():
                 self._events = [event, *(one for one in self._events if _is_kept(one, event))]
@@ -55,6 +57,12 @@ class Context:
         if not made or (made[-1]["role"] == "assistant" and not paused):
             made.append({"role": "user", "content": [_text(GO_ON)]})
         return with_breakpoints(made)
+
+    def _summary_of_hidden(self) -> list[Event]:
+        """What stands in place of messages that were pruned, as if the session had been compacted there."""
+        if not self._hidden.summary:
+            return []
+        return [Event(kind="compaction", seq=self._hidden.through_seq, text=self._hidden.summary, turn=0, data={})]
 
     @property
     def is_short(self) -> bool:

@@ -30,6 +30,7 @@ from sessions_app.models import (
 
 from .. import audit, notify
 from ..approvals import endings
+from ..retention import policies
 from ..upkeep import retention
 from . import projections, shared_responses
 
@@ -67,7 +68,10 @@ def transaction_of_erasure() -> Iterator[None]:
 
 
 def lock(session_ids: Collection[UUID]) -> list[Session]:
-    """The sessions, locked in the order of their ids. Raises ``CannotErase`` while an agent is at a turn of one."""
+    """The sessions, locked in the order of their ids.
+
+    Raises ``CannotErase`` while an agent is at a turn of one, and where one is on hold.
+    """
     shared_responses.lock_out(session_ids)
     found = Session.objects.select_for_update(of=("self",)).select_related("agent").defer("source_record")
     sessions = list(found.filter(pk__in=session_ids).order_by("pk"))
@@ -75,7 +79,15 @@ def lock(session_ids: Collection[UUID]) -> list[Session]:
     if busy or any(session.status == Session.Status.RUNNING for session in sessions):
         named = busy.session if busy else next(each for each in sessions if each.status == Session.Status.RUNNING)
         raise CannotErase(f'its agent is at a turn of "{named}": interrupt it first, then delete')
+    _refuse_held(sessions)
     return sessions
+
+
+def _refuse_held(sessions: list[Session]) -> None:
+    held = policies.held_of([session.pk for session in sessions])
+    if held:
+        named = next(session for session in sessions if session.pk == held)
+        raise CannotErase(f'"{named}" is on hold (immutable): nothing was deleted; an admin has to lift the hold first')
 
 
 def cancel_questions(session: Session, by: audit.Actor) -> None:

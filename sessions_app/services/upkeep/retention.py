@@ -45,14 +45,14 @@ def empty_deliveries() -> int:
     """Remove content, headers and sender's address of deliveries that are old enough; how many.
 
     The row stays, so that the same delivery is known again, and so do its runs with their sessions. What began no
-    session and nobody acknowledged is still to be seen to, and is kept whole.
+    session and nobody acknowledged is still to be seen to, and is kept whole; so is what began a session on hold.
     """
     since = timezone.now() - timedelta(days=min(settings.KEEP_DELIVERIES_DAYS, 36_500))
     began = TriggerRun.objects.filter(delivery=OuterRef("pk"), status=TriggerRun.Status.STARTED)
+    held = TriggerRun.objects.filter(delivery=OuterRef("pk"), session__retention__immutable=True)
     seen_to = Q(acknowledged_at__isnull=False) | Exists(began)
-    return _in_batches(
-        WebhookDelivery.objects.filter(seen_to, received_at__lt=since).exclude(headers={}), empty_content
-    )
+    old = WebhookDelivery.objects.filter(seen_to, received_at__lt=since).exclude(Exists(held)).exclude(headers={})
+    return _in_batches(old, empty_content)
 
 
 def empty_content(ids: list[UUID]) -> int:

@@ -17,6 +17,7 @@ from sessions_app.models import Session
 from sessions_app.queries.log import lenses
 from sessions_app.queries.log.call_order import Order
 from sessions_app.queries.log.timeline import DEPTHS, hides, path_to
+from sessions_app.queries.retention import hidden
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
@@ -86,6 +87,12 @@ def place_in(session: Session, asked: QueryDict, usual: str = lenses.STORY) -> P
         path = path_to(session.pk, event)
         if path and show != JOINED and hides(session.pk, show, path):
             show = JOINED
+        if (
+            path
+            and show == JOINED
+            and any(one.first_seq <= path[0] <= one.last_seq for one in hidden.known_of(session))
+        ):
+            show = EVERYTHING
     turn, start, end, near = (number(asked.get(name)) for name in ("turn", "from", "until", "near"))
     words = asked.get("q", "").strip()[:500]
     order = Order.named(asked.get("sort", "")) if lens == lenses.TOOLS else None

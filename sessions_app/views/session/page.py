@@ -26,7 +26,7 @@ from sessions_app.services import sessions
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
 from ..translated import translated
-from . import composer, files, lenses, replay
+from . import composer, files, lenses, replay, retention
 from .addresses import Place, at, event_url, fragment, number, place_in, session_at
 from .event import inspected_at
 from .head import head_of, runs_here, trigger_run_of
@@ -249,6 +249,7 @@ def facts(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
         "recorder": translated(usage_words.recorder(runs_here=here)),
         "models": ", ".join(text.first_line(name, 80) for name in session.all_models),
         "ran_for": work_time(session.pk) if here else None,
+        "retention": retention.of_session(session),
         **(_budgets(request, session) if here else {}),
     }
     return fragment(request, "sessions/facts/_facts.html", context, gettext("About this session"))

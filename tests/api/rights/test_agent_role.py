@@ -22,6 +22,7 @@ SESSION = "/api/v1/sessions/{session_id}"
 READS = {
     ("get", "/api/v1/sessions"), ("get", "/api/v1/search"), ("get", SESSION), ("get", f"{SESSION}/turns"),
     ("get", f"{SESSION}/events"), ("get", f"{SESSION}/state"),
+    ("get", f"{SESSION}/retention"), ("get", f"{SESSION}/pruned"),
     ("get", f"{SESSION}/stream"), ("get", SEED), ("get", ONE), ("get", f"{ONE}/events"), ("get", f"{ONE}/stream"),
     ("get", f"{ONE}/queue"), ("get", "/api/v1/approvals"), ("get", "/api/v1/approvals/{approval_id}"),
     ("get", "/api/v1/approvals/{approval_id}/receipt"),
@@ -31,10 +32,11 @@ EXECUTION = ("post", "/api/v1/approvals/{approval_id}/execution")
 CANCEL = ("post", "/api/v1/approvals/{approval_id}/cancel")
 OPEN = ("post", "/api/v1/sessions")
 SPANS = {("post", "/api/v1/otlp/v1/traces"), ("post", "/v1/traces")}
+PRUNE = ("post", f"{SESSION}/prune")
 STATE = ("put", f"{SESSION}/state")
 WRITES = {
     ("post", SEED), OPEN, ("post", f"{SESSION}/events"), ("post", "/api/v1/approvals"), EXECUTION, CANCEL, *SPANS,
-    STATE, ("delete", f"{SESSION}/state"),
+    STATE, ("delete", f"{SESSION}/state"), PRUNE,
 }  # fmt: skip
 REVIEWS = {
     ("post", f"{SESSION}/continue"), ("post", f"{ONE}/messages"), ("post", f"{ONE}/interrupt"),
@@ -48,6 +50,7 @@ REVIEWS = {
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", f"{SESSION}/events"): {"events": [{"client_id": "1", "kind": "note"}]},
     STATE: {"key": "step", "value": 1},
+    PRUNE: {"strategy": "keep_last_5"},
     OPEN: {"agent": "Mine", "external_id": "run-1"},
     ("post", "/api/v1/approvals"): {"agent": "Mine", "tool": {"name": "t", "arguments": {}}},
     EXECUTION: {"digest": "0" * 64, "status": "running"},

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from countersign import DeskError, StateConflict
 from countersign import Session as SyncSession
-from countersign import StateConflict
 from countersign.conversation import Agent, LanguageModel, Memory, ModelError, NoField, Session, VectorMemoryService
 from countersign.recording import recorder
 from django.db import connection
@@ -229,3 +229,48 @@ def test_the_programs_of_the_page(desk_server, key, tmp_path):
         done = [subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True,
                                timeout=120) for program in programs]  # fmt: skip
     assert [(one.stdout, one.stderr) for one in done] == [("['tea', 'milk'] pt\n", ""), ("answer 3\n", "")]
+
+
+def test_history_leaves_out_what_is_pruned_and_reads_the_summary_in_its_place(desk, caplog):
+    async def talk():
+        session = Session("long", "Clerk", "ines", retention={"max_messages": 100}, **desk)
+        for number in range(30):
+            await session.send_message({"role": ("user", "assistant")[number % 2], "content": f"message {number}"})
+        tried = await session.prune("keep_last_20", dry_run=True)
+        assert (tried["pruned"], tried["kept"], len(await session.history())) == (10, 20, 30)
+        assert (await session.prune("keep_last_20"))["pruned"] == 10
+        assert [one["content"] for one in await session.history(2)] == ["message 28", "message 29"]
+        assert len(await session.history()) == 20 and len(await session.history(include_pruned=True)) == 30
+        done = await session.prune("summarize_old", threshold=5)
+        first, *others = await session.history()
+        assert (first["role"], first["content"]) == ("system", done["summary"]) and done["method"] == "rules"
+        assert [one["content"] for one in others] == [f"message {number}" for number in range(25, 30)]
+        assert len(await session.history(role="user")) == 2
+        assert len(await session.events(limit=1000)) == 30
+        assert (await session.retention())["prunings"][0]["rule"] == "summarize_old before the last 5"
+        with pytest.raises(DeskError, match="there is no strategy"):
+            await session.prune("forget")
+        other = Session("long", "Clerk", "ines", retention={"immutable": True}, **desk)
+        await other.history(1)
+
+    asyncio.run(talk())
+    assert "with another retention (immutable)" in caplog.text
+    with SyncSession("long", "Clerk", "ines", **desk) as session:
+        assert session.prune("sliding_window", 3)["pruned"] == 2 and len(session.history()) == 4
+
+
+def test_what_keep_important_left_in_pieces_is_read_past_from_the_end(desk):
+    with SyncSession("pieces", "Clerk", **desk) as session:
+        for number in range(450):
+            session.message(f"message {number}", "user" if number % 2 else "assistant")
+        assert session.prune("keep_important", 10)["pruned"] == 220
+        assert len(session.history(1000)) == 230
+        assert [one["text"] for one in session.history(12)][:2] == ["message 437", "message 439"]
+
+
+def test_a_session_on_hold_tells_who_prunes_it(desk):
+    with SyncSession("held", "Clerk", retention={"immutable": True}, **desk) as session:
+        session.message("x")
+        with pytest.raises(DeskError, match="on hold") as told:
+            session.prune("keep_last_1")
+        assert told.value.status == 409

@@ -32,8 +32,10 @@ from sessions_app.models import (
     TurnUsage,
 )  # fmt: skip
 from sessions_app.queries.money import ledger, usage
+from sessions_app.queries.retention import strategies
 from sessions_app.services import audit, continuations
 from sessions_app.services.approvals import requests
+from sessions_app.services.retention import policies, pruning
 from sessions_app.services.triggers import webhook_deliveries, webhook_endpoints
 from tests.services.build import append, call, user
 from tests.services.imports.test_imports import drop
@@ -58,6 +60,8 @@ def full(session) -> Session:
     _fill_what_hangs_on(asked)
     session.title = WORDS
     session.save(update_fields=["title"])
+    policies.set_policy(session.pk, {"ttl_days": 30}, by=BY)
+    pruning.prune(session.pk, strategies.read("summarize_old", threshold=1), by=BY)
     export_jobs.start_export(session, "jsonl", by=BY)
     Redaction.objects.create(workspace_id=session.workspace_id, session=session, actor_kind="member")
     session.refresh_from_db()
@@ -98,6 +102,7 @@ def tables_with(words: str) -> set[str]:
 
 def test_no_table_holds_a_word_of_it_afterwards(full):
     assert {"sessions_app_event", "sessions_app_session", "sessions_app_approval"} <= tables_with(WORDS)
+    assert "sessions_app_pruning" in tables_with(WORDS)
     erasing.erase_session(full, by=BY, reason="they asked")
     assert tables_with(WORDS) == set()
     left = tables_with(str(full.pk))
@@ -165,12 +170,15 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         "Comment.session", "Event.session",
         "EventLink.session",
         "EventText.session", "Export.session", "FileChange.session", "FileScan.session", "Grant.session",
+        "HiddenSpan.session",
         "ImportedSession.session", "LedgerEntry.session",
-        "ModelRequest.counted_in", "ModelRequest.session", "QueuedMessage.session", "Redaction.session",
+        "ModelRequest.counted_in", "ModelRequest.session", "Pruning.session", "QueuedMessage.session",
+        "Redaction.session",
         "RunFinding.session", "RunSummary.session", "SearchBacklog.session", "SearchBlock.session", "SeenMark.session",
         "ShareLink.session",
         "Session.continues", "Session.parent",
-        "SessionMeasures.session", "SessionOverview.session", "SessionUsage.session", "SlackReply.session",
+        "SessionMeasures.session", "SessionOverview.session", "SessionRetention.session",
+        "SessionUsage.session", "SlackReply.session",
         "SpanStream.session", "StateValue.session",
         "TakenSession.session", "ToolCall.session",
         "TriggerRun.session", "Turn.session", "TurnInFlight.session", "TurnUsage.session", "Verdict.session",

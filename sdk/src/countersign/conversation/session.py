@@ -22,9 +22,9 @@ class Session(AsyncSession):
 
     def __init__(
         self, id: str, app_name: str | None = None, user_id: str | None = None, metadata: Json | None = None,
-        **more: Any,
+        retention: Json | None = None, **more: Any,
     ) -> None:  # fmt: skip
-        super().__init__(id, app_name or "agent", user_id, metadata, **more)
+        super().__init__(id, app_name or "agent", user_id, metadata, retention, **more)
 
     async def send_message(self, message: Json) -> str:
         """Append ``{"role", "content"}``; what else it holds is kept with it. Answers its client id.
@@ -49,14 +49,17 @@ class Session(AsyncSession):
             self.record("tool_call", tool=_called(call), parent_client_id=kept or None)
         return kept
 
-    async def history(self, limit: int | None = None, role: str | None = None) -> list[Json]:
-        """The last ``limit`` messages (all: ``None``) of users, agents and the system, oldest first.
+    async def history(
+        self, limit: int | None = None, role: str | None = None, *, include_pruned: bool = False
+    ) -> list[Json]:
+        """The last ``limit`` messages in sight (all: ``None``) of users, agents and the system, oldest first.
 
+        In place of what ``summarize_old`` took stands its summary, as a message of the system.
         ``{role, content, timestamp, name, seq}`` and what else was sent with it. Raises ``ValueError``, ``DeskError``.
         """
         if limit is not None and limit < 0:
             raise ValueError(f"limit is {limit}: it is at least 0, or None for all")
-        return await asyncio.to_thread(self._history, MOST if limit is None else limit, role)
+        return await asyncio.to_thread(self._history, MOST if limit is None else limit, role, include_pruned)
 
     async def events(self, since: int | str | datetime = 0, limit: int = 100, kind: str | None = None) -> list[Json]:
         """Events in their order: behind a ``seq``, or from the first at a time (``2024-01-31``, RFC 3339, a datetime).

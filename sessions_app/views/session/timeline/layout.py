@@ -12,16 +12,18 @@ from django.utils.translation import gettext, ngettext
 from sessions_app.models import Turn
 from sessions_app.queries.log.story import Run
 from sessions_app.queries.log.timeline import Window
+from sessions_app.queries.retention.folds import Fold
 from sessions_app.rendering import text
 from sessions_app.rendering.titles import title_of_prompt
 
 from ...translated import translated
-from .row_kinds import Call, Message, Quiet, Row, RunRow
+from .row_kinds import Call, Message, PrunedRow, Quiet, Row, RunRow
 from .rows import row_of
 from .said import Said
 
 BYTES = 120_000
 """HTML of the rows of one window. With the frame around it a first page stays below 300 KB."""
+PRUNED = "sessions/_pruned.html"
 RUN = 4
 """So many tool calls in a row are folded into one line; so many quiet rows, too."""
 
@@ -41,7 +43,15 @@ STEPS = Form(row_of, folds=True)
 """Each row of the timeline, long runs of them folded."""
 ALONE = Form(row_of)
 """Each row by itself."""
-JOINED = Form(lambda entry, *more: RunRow.of(entry) if isinstance(entry, Run) else row_of(entry, *more))
+
+
+def _row_of_story(entry: Any, window: Window, mark: Said | None) -> Row:
+    if isinstance(entry, Fold):
+        return PrunedRow.of(entry)
+    return RunRow.of(entry) if isinstance(entry, Run) else row_of(entry, window, mark)
+
+
+JOINED = Form(_row_of_story)
 """The story: its runs are joined where it is read."""
 
 
@@ -143,8 +153,8 @@ def sections(
     rows, cut_above, cut_below = _fit(window, marks or {}, form)
     return Fitted(
         sections=[
-            _section(run, window, opened, signed_end, top=number == 0 and not whole, form=form)
-            for number, run in enumerate(_by_turn(rows) if form.by_turn else [rows] if rows else [])
+            _section(run, window, opened, signed_end, top=is_top, form=form)
+            for run, is_top in _with_tops(_by_turn(rows) if form.by_turn else [rows] if rows else [], whole)
         ],
         first_seq=rows[0].entry.seq if rows else None,
         last_seq=rows[-1].last if rows else None,
@@ -179,12 +189,20 @@ def _fill(
 def _by_turn(rows: list[Row]) -> Iterable[list[Row]]:
     run: list[Row] = []
     for row in rows:
-        if run and row.entry.turn != run[0].entry.turn:
+        if run and (row.entry.turn != run[0].entry.turn or isinstance(row, PrunedRow) or isinstance(run[0], PrunedRow)):
             yield run
             run = []
         run.append(row)
     if run:
         yield run
+
+
+def _with_tops(runs: Iterable[list[Row]], whole: bool) -> Iterable[tuple[list[Row], bool]]:
+    """Each with whether its turn may have begun before it: at the top of a window, and behind what is out of sight."""
+    is_top = not whole
+    for run in runs:
+        yield run, is_top
+        is_top = isinstance(run[0], PrunedRow)
 
 
 def _section(
@@ -197,6 +215,8 @@ def _section(
     form: Form,
 ) -> Section:
     first, turn = rows[0], window.turns.get(rows[0].entry.turn)
+    if isinstance(first, PrunedRow):
+        return Section(None, first.entry.turn, True, None, [*rows], PRUNED)
     continued = top and turn is not None and first.entry.seq > turn.first_seq
     is_prompt = (
         isinstance(first, Message) and first.entry.kind == "user_message" and first.short and not first.entry.depth

@@ -18,6 +18,7 @@ from sessions_app import phrases
 from sessions_app.models import Approval, ModelRequest, Session
 from sessions_app.queries.log.story import Run
 from sessions_app.queries.log.timeline import Entry, Nested
+from sessions_app.queries.retention.folds import Fold
 from sessions_app.rendering import marks, text, toolbody, toolline
 from sessions_app.views.approvals import cards
 
@@ -256,6 +257,23 @@ class RunRow(Row):
         return ", ".join(
             shown + ([ngettext("%(count)s other", "%(count)s others", others) % {"count": others}] if others else [])
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrunedRow(Row):
+    """Events that are out of sight, on one line; they come when it is opened."""
+
+    template = "sessions/rows/_pruned.html"
+    fold: Fold
+
+    @classmethod
+    def of(cls, fold: Fold) -> PrunedRow:
+        shown: Any = fold  # it has what rows ask of an entry
+        return cls(entry=shown, actor="system", label="", request=None, nested=None, fold=fold)
+
+    @property
+    def last(self) -> int:
+        return self.fold.last
 
 
 def weight(*texts: str) -> int:

@@ -1,0 +1,1 @@
+"""Retention over the API: policies of sessions, what is out of sight, pruning."""

@@ -1,0 +1,87 @@
+"""Retention of sessions: their policies, what is due, what is out of sight; and pruning."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+
+from sessions_app import models
+from sessions_app.queries.retention import hidden, plans, strategies
+from sessions_app.services.retention import advised, policies, pruning, sweeping
+
+from ..auth import own_asker, own_reader, reader
+from ..idempotency import once
+from ..paging import Cursor, Limit, Page, keyset
+from ..parsing import reply
+from ..problems import Problem, invalid
+from ..sessions import session_read
+from .schemas import Marker, NewPruning, OutOfSight, Policy, PruningResult, Retention, Span
+
+router = Router(tags=["retention"])
+MARKERS = 50
+SPANS = 200
+LAST = 2**31 - 1
+Before = Annotated[int, Query(LAST, ge=1, le=LAST, description="spans that begin before this event")]
+FAULTS = {
+    strategies.BadStrategy: lambda error: invalid(f"/{error.field}", str(error)),
+    policies.Held: lambda error: Problem(409, str(error)),
+    policies.NotAllowed: lambda error: Problem(403, str(error)),
+}
+
+
+@router.get("/retention", auth=reader, response=Page[Policy])
+def list_policies(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """Sessions with a policy, the newest first, each with what is due now: what the next sweep does and what it leaves.
+
+    Nothing is changed by asking.
+    """
+    found = models.SessionRetention.objects.filter(workspace=request.auth.workspace, is_set=True)
+    found = found.select_related("session", "session__agent").defer("session__source_record")
+    rows, next_cursor = keyset(found, "session_id", limit, cursor, UUID)
+    items = [Policy.from_row(row, sweeping.expires_at(row, row.session), sweeping.due_of(row)) for row in rows]
+    return reply(Page(items=items, next_cursor=next_cursor))
+
+
+@router.get("/sessions/{uuid:session_id}/retention", auth=own_reader, response=Retention)
+def read_retention(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """The policy of a session, what is due by it, and what was pruned."""
+    session = session_read(request, session_id)
+    row = policies.of_session(session.pk)
+    row.session = session
+    over, due = sweeping.expires_at(row, session), sweeping.due_of(row)
+    prunings = [Marker.from_row(marker) for marker in hidden.markers(session.pk, MARKERS)]
+    in_sight = plans.messages_in_sight(session.pk)
+    return reply(Retention.from_row(row, over, due, messages_in_sight=in_sight, prunings=prunings))
+
+
+@router.get("/sessions/{uuid:session_id}/pruned", auth=own_reader, response=OutOfSight)
+def read_pruned(request: HttpRequest, session_id: UUID, before: Before) -> HttpResponse:
+    """Which events of a session are out of sight: they are in its log all the same, and in every export."""
+    session = session_read(request, session_id)
+    spans = hidden.spans_before(session.pk, before, SPANS + 1)
+    told = hidden.summary_of(session.pk) if spans else None
+    shown = [Span.of(span) for span in spans[:SPANS]]
+    return reply(
+        OutOfSight(
+            last_seq=session.last_seq, spans=shown, more=len(spans) > SPANS,
+            summary=told.summary if told else None, summary_seq=told.last_seq if told else None,
+        )
+    )  # fmt: skip
+
+
+@router.post("/sessions/{uuid:session_id}/prune", auth=own_asker, response=PruningResult)
+@once
+def prune_session(request: HttpRequest, session_id: UUID, wanted: NewPruning) -> HttpResponse:
+    """Take old messages out of sight: agents no longer read them, and the page folds them. The log stays as it is.
+
+    409 while the session is on hold. Nothing to do is an answer, too: `pruned` is 0.
+    """
+    session, strategy = session_read(request, session_id), wanted.read()
+    if wanted.dry_run:
+        return reply(PruningResult.of(pruning.preview(session, strategy), dry_run=True))
+    done = advised.prune(session.pk, strategy, by=request.auth.actor)
+    assert done is not None
+    return reply(PruningResult.of(done, dry_run=False))

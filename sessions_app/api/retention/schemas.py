@@ -1,0 +1,161 @@
+"""Retention: what is sent and what is answered."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, Field
+
+from sessions_app import models
+from sessions_app.queries.retention import plans, strategies
+from sessions_app.services.retention.pruning import Pruned
+from sessions_app.services.retention.sweeping import Due
+
+from ..schemas.common import Body
+
+Number = Annotated[int, Field(ge=1, le=strategies.MOST)]
+
+
+def _known(name: str) -> str:
+    strategies.of_policy(name, None)
+    return name
+
+
+StrategyName = Annotated[
+    str, Field(min_length=1, max_length=80, description=strategies.NAMES), AfterValidator(_known)
+]  # fmt: skip
+
+
+class RetentionPolicy(Body):
+    """How long messages of a session are to be in sight. What is left out stays as it is; null takes it back."""
+
+    ttl_days: Annotated[int, Field(ge=1, le=36_500)] | None = Field(
+        None, description="days from the last event that came in; then all messages go out of sight"
+    )
+    auto_prune: bool | None = Field(None, description="whether that is done by itself; else it is listed")
+    prune_strategy: StrategyName | None = None
+    max_messages: Number | None = Field(None, description="of more the strategy takes the old ones; 1,000 if not said")
+    immutable: bool | None = Field(None, description="legal hold: nothing is pruned, and nobody deletes the session")
+
+    def said(self) -> dict[str, Any]:
+        """What was sent, and nothing else."""
+        return self.model_dump(exclude_unset=True)
+
+
+class NewPruning(Body):
+    strategy: Annotated[str, Field(min_length=1, max_length=80, description=strategies.NAMES)]
+    window_size: Number | None = Field(None, description="messages at the end that stay: of sliding_window; 10 of "
+                                       "keep_important")  # fmt: skip
+    threshold: Number | None = Field(None, description="messages at the end that stay, of summarize_old; 50")
+    dry_run: bool = Field(False, description="say what would go, and change nothing")
+
+    def read(self) -> strategies.Strategy:
+        """Raises ``BadStrategy``."""
+        return strategies.read(self.strategy, window_size=self.window_size, threshold=self.threshold)
+
+
+class Span(BaseModel):
+    first_seq: int
+    last_seq: int
+    messages: int
+
+    @classmethod
+    def of(cls, span: plans.Span | models.HiddenSpan) -> Span:
+        return cls(first_seq=span.first_seq, last_seq=span.last_seq, messages=span.messages)
+
+
+class PruningResult(BaseModel):
+    """What went out of sight, or would go."""
+
+    id: UUID | None = Field(description="of the marker; null where nothing went")
+    rule: str
+    method: str = Field(description='"rules", or the model that was asked')
+    pruned: int = Field(description="messages")
+    kept: int = Field(description="messages in sight afterwards")
+    events: int = Field(description="all that went: messages, calls, results and the rest")
+    spans: list[Span] = Field(description="where they stand; the first 200")
+    summary: str | None
+    dry_run: bool
+
+    @classmethod
+    def of(cls, done: Pruned, *, dry_run: bool) -> PruningResult:
+        plan = done.plan
+        spans = [
+            Span(first_seq=one.first_seq, last_seq=one.last_seq, messages=one.messages) for one in plan.spans[:200]
+        ]
+        return cls(
+            id=done.marker and done.marker.id, rule=plan.strategy.rule, method=done.method, pruned=plan.messages,
+            kept=plan.kept, events=plan.events, spans=spans, summary=done.summary or None, dry_run=dry_run,
+        )  # fmt: skip
+
+
+class Marker(BaseModel):
+    """One act of pruning."""
+
+    id: UUID
+    at: datetime
+    by: str
+    rule: str
+    method: str
+    messages: int
+    events: int
+    first_seq: int
+    last_seq: int
+
+    @classmethod
+    def from_row(cls, row: models.Pruning) -> Marker:
+        return cls(**{name: getattr(row, name) for name in cls.model_fields})
+
+
+class DueNow(BaseModel):
+    """What the policy asks for now. ``prune``: the next sweep does it; ``expired``: the days are over, and it is not to
+    prune itself; ``held``: it is immutable; ``waits``: for a person, or its agent is at work."""
+
+    what: Literal["prune", "expired", "held", "waits"]
+    rule: str
+    messages: int
+
+    @classmethod
+    def of(cls, due: Due | None) -> DueNow | None:
+        return cls(what=due.what, rule=due.strategy.rule, messages=due.messages) if due else None
+
+
+class Policy(BaseModel):
+    """The policy of a session, as it was said."""
+
+    session_id: UUID
+    ttl_days: int | None
+    auto_prune: bool
+    prune_strategy: str | None
+    max_messages: int | None
+    immutable: bool
+    set_by: str | None
+    set_at: datetime | None
+    expires_at: datetime | None = Field(description="when its days are over, if nothing comes in until then")
+    due: DueNow | None
+
+    @classmethod
+    def from_row(cls, row: models.SessionRetention, over: datetime | None, due: Due | None, **more: Any) -> Policy:
+        return cls(
+            session_id=row.session_id, **row.policy(), set_by=row.set_by or None, set_at=row.set_at, expires_at=over,
+            due=DueNow.of(due), **more,
+        )  # fmt: skip
+
+
+class Retention(Policy):
+    """The same with what was pruned."""
+
+    messages_in_sight: int
+    prunings: list[Marker] = Field(description="the newest first, at most 50")
+
+
+class OutOfSight(BaseModel):
+    """What of a session is out of sight, from an event back: for who reads its messages to go on with it."""
+
+    last_seq: int = Field(description="the last event of the session")
+    spans: list[Span] = Field(description="the last first")
+    more: bool = Field(description="there are spans before those; ask again before the last one")
+    summary: str | None = Field(description="what stands in place of all that is out of sight up to `summary_seq`")
+    summary_seq: int | None

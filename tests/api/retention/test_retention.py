@@ -1,0 +1,183 @@
+"""Retention over the API: policies are said with the session, pruning is asked for, and a hold is kept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sessions_app.models import AuditEntry, Event, Role, Session
+from sessions_app.services import audit
+from tests.services.build import append, result, user
+from tests.services.build import call as tool_call
+
+from ..client import ok, pointers, refused
+
+POLICY = {"ttl_days": 30, "auto_prune": True, "prune_strategy": "sliding_window", "max_messages": 1000}
+pytestmark = pytest.mark.django_db
+
+
+def opened(api, external_id="1", **more):
+    return ok(api.post("sessions", {"agent": "Clerk", "external_id": external_id} | more), 201)["id"]
+
+
+def talk(api, id, count, start=0):
+    kinds = ("user_message", "agent_message")
+    events = [{"client_id": f"m{n}", "kind": kinds[n % 2], "text": f"message {n}"} for n in range(start, start + count)]
+    ok(api.post(f"sessions/{id}/events", {"events": events}))
+
+
+def in_sight(api, id):
+    """Numbers of the events that are not out of sight."""
+    found = ok(api.get(f"sessions/{id}/pruned"))
+    gone = {seq for span in found["spans"] for seq in range(span["first_seq"], span["last_seq"] + 1)}
+    return [seq for seq in range(1, found["last_seq"] + 1) if seq not in gone]
+
+
+def test_a_policy_is_said_with_the_session_and_stays_as_it_was_said(api):
+    id = opened(api, retention=POLICY)
+    state = ok(api.get(f"sessions/{id}/retention"))
+    assert {name: state[name] for name in POLICY} == POLICY and state["immutable"] is False
+    assert state["set_by"] and state["expires_at"] and state["due"] is None and state["prunings"] == []
+    ok(api.post("sessions", {"agent": "Clerk", "external_id": "1", "retention": {"ttl_days": 1}}))
+    assert ok(api.get(f"sessions/{id}/retention"))["ttl_days"] == 30
+    plain = ok(api.get(f"sessions/{opened(api, '2')}/retention"))
+    assert plain["ttl_days"] is None and plain["set_by"] is None and plain["expires_at"] is None
+
+
+@pytest.mark.parametrize(
+    ("said", "pointer"),
+    [
+        ({"ttl_days": 0}, "/retention/ttl_days"),
+        ({"ttl_days": -1}, "/retention/ttl_days"),
+        ({"ttl_days": "30"}, "/retention/ttl_days"),
+        ({"ttl_days": True}, "/retention/ttl_days"),
+        ({"max_messages": 0}, "/retention/max_messages"),
+        ({"max_messages": 1.5}, "/retention/max_messages"),
+        ({"prune_strategy": "keep_last_0"}, "/retention/prune_strategy"),
+        ({"prune_strategy": "keep_all"}, "/retention/prune_strategy"),
+        ({"auto_prune": "yes"}, "/retention/auto_prune"),
+        ({"keep": 3}, "/retention/keep"),
+    ],
+)
+def test_what_is_no_policy_is_refused_by_its_name(api, said, pointer):
+    problem = refused(api.post("sessions", {"agent": "Clerk", "external_id": "1", "retention": said}), 422)
+    assert pointers(problem) == {pointer}
+    assert not Session.objects.exists()
+
+
+def test_a_client_lengthens_and_only_an_admin_shortens(api, admin):
+    id = opened(api, retention={"ttl_days": 30, "immutable": True})
+    held = refused(api.patch(f"sessions/{id}", {"retention": {"immutable": False}}), 403)
+    assert "only an admin lifts the hold" in held["detail"]
+    assert refused(api.patch(f"sessions/{id}", {"retention": {"ttl_days": 60}}), 403)
+    ok(admin.patch(f"sessions/{id}", {"retention": {"immutable": False}}))
+    ok(api.patch(f"sessions/{id}", {"retention": {"ttl_days": 60}}))
+    refused(api.patch(f"sessions/{id}", {"retention": {"ttl_days": 59}}), 403)
+    ok(admin.patch(f"sessions/{id}", {"retention": {"ttl_days": None}}))
+    entries = AuditEntry.objects.filter(subject_id=id).exclude(action="session.created").order_by("seq")
+    actions = ["session.held", "session.hold_lifted", "session.retention_set", "session.retention_set"]
+    assert [entry.action for entry in entries] == actions
+    assert entries[2].details["before"]["ttl_days"] == 30 and entries[2].details["after"]["ttl_days"] == 60
+
+
+def test_pruning_hides_and_deletes_nothing(api):
+    id = opened(api)
+    talk(api, id, 60)
+    before = list(Event.objects.filter(session_id=id).values())
+    dry = ok(api.post(f"sessions/{id}/prune", {"strategy": "keep_last_50", "dry_run": True}))
+    assert (dry["pruned"], dry["kept"], dry["id"], dry["dry_run"]) == (10, 50, None, True)
+    assert in_sight(api, id) == [*range(1, 61)]
+    done = ok(api.post(f"sessions/{id}/prune", {"strategy": "keep_last_50"}))
+    assert (done["pruned"], done["kept"], done["method"]) == (10, 50, "rules") and done["id"]
+    assert done["spans"] == dry["spans"] == [{"first_seq": 1, "last_seq": 10, "messages": 10}]
+    assert in_sight(api, id) == [*range(11, 61)]
+    assert list(Event.objects.filter(session_id=id).values()) == before
+    again = ok(api.post(f"sessions/{id}/prune", {"strategy": "keep_last_50"}))
+    assert (again["pruned"], again["kept"], again["id"]) == (0, 50, None)
+    ok(api.post(f"sessions/{id}/prune", {"strategy": "sliding_window", "window_size": 20}))
+    assert ok(api.get(f"sessions/{id}/pruned"))["spans"] == [{"first_seq": 1, "last_seq": 40, "messages": 40}]
+    state = ok(api.get(f"sessions/{id}/retention"))
+    assert [one["rule"] for one in state["prunings"]] == ["sliding_window of 20", "keep_last_50"]
+    assert state["messages_in_sight"] == 20
+    entry = AuditEntry.objects.filter(action="session.pruned").latest("seq")
+    assert entry.actor_kind == "api_key" and entry.details["rule"] == "sliding_window of 20"
+    assert list(audit.broken_rows(entry.workspace_id)) == []
+
+
+def test_summarize_old_says_what_it_left_out_and_who_said_it(api):
+    id = opened(api)
+    talk(api, id, 60)
+    done = ok(api.post(f"sessions/{id}/prune", {"strategy": "summarize_old", "threshold": 50}))
+    assert done["method"] == "rules" and "10 earlier messages" in done["summary"]
+    assert "message 0" in done["summary"] and "message 10" not in done["summary"]
+    shown = ok(api.get(f"sessions/{id}/pruned"))
+    assert shown["summary"] == done["summary"] and shown["summary_seq"] == 10
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({}, "/strategy"),
+        ({"strategy": "keep_last_"}, "/strategy"),
+        ({"strategy": "keep_last_0"}, "/strategy"),
+        ({"strategy": "forget"}, "/strategy"),
+        ({"strategy": "sliding_window"}, "/window_size"),
+        ({"strategy": "sliding_window", "window_size": 0}, "/window_size"),
+        ({"strategy": "sliding_window", "window_size": "5"}, "/window_size"),
+        ({"strategy": "sliding_window", "window_size": 5, "threshold": 5}, "/threshold"),
+        ({"strategy": "summarize_old", "window_size": 5}, "/window_size"),
+        ({"strategy": "keep_last_5", "window_size": 5}, "/window_size"),
+        ({"strategy": "keep_last_5", "keep": 5}, "/keep"),
+    ],
+)
+def test_what_is_no_strategy_is_refused_by_its_name(api, body, pointer):
+    id = opened(api)
+    problem = refused(api.post(f"sessions/{id}/prune", body), 422)
+    assert pointers(problem) == {pointer}
+
+
+def test_an_unknown_strategy_is_told_which_there_are(api):
+    problem = refused(api.post(f"sessions/{opened(api)}/prune", {"strategy": "forget"}), 422)
+    assert "keep_last_N" in problem["errors"][0]["detail"] and "summarize_old" in problem["errors"][0]["detail"]
+
+
+def test_a_session_on_hold_is_neither_pruned_nor_deleted(api, admin):
+    id = opened(api, retention={"immutable": True})
+    talk(api, id, 20)
+    for body in ({"strategy": "keep_last_5"}, {"strategy": "keep_last_5", "dry_run": True}):
+        assert "on hold" in refused(api.post(f"sessions/{id}/prune", body), 409)["detail"]
+    told = refused(admin.send("DELETE", f"sessions/{id}", json.dumps({"reason": "tidy"})), 409)
+    assert "on hold (immutable): nothing was deleted" in told["detail"]
+    assert Session.objects.filter(pk=id).exists()
+    ok(admin.patch(f"sessions/{id}", {"retention": {"immutable": False}}))
+    assert admin.send("DELETE", f"sessions/{id}", json.dumps({"reason": "tidy"})).status_code == 204
+
+
+def test_nobody_else_sees_it(api, stranger, workspace, key_for):
+    id = opened(api, retention=POLICY)
+    robot = key_for(workspace, Role.AGENT, "robot")
+    for other in (stranger, robot):
+        refused(other.get(f"sessions/{id}/retention"), 404)
+        refused(other.get(f"sessions/{id}/pruned"), 404)
+        refused(other.post(f"sessions/{id}/prune", {"strategy": "keep_last_5"}), 404)
+    refused(stranger.patch(f"sessions/{id}", {"retention": {"ttl_days": 1}}), 404)
+    assert stranger.all("retention") == []
+    assert [row["session_id"] for row in api.all("retention")] == [id]
+
+
+def test_an_agent_prunes_its_own_session(workspace, key_for):
+    robot = key_for(workspace, Role.AGENT, "robot")
+    id = opened(robot, retention={"max_messages": 5})
+    talk(robot, id, 8)
+    assert ok(robot.post(f"sessions/{id}/prune", {"strategy": "keep_last_5"}))["pruned"] == 3
+    assert AuditEntry.objects.get(action="session.pruned").actor_name == "robot"
+
+
+def test_the_list_says_what_is_due(api, agent):
+    session = Session.objects.get(pk=opened(api, retention={"max_messages": 5, "auto_prune": True}))
+    append(session, *(user(f"{n}") for n in range(8)), tool_call("c"), result("c"))
+    (row,) = api.all("retention")
+    assert row["due"] == {"what": "prune", "rule": "sliding_window of 5", "messages": 3}
+    ok(api.patch(f"sessions/{session.pk}", {"retention": {"auto_prune": False}}))
+    assert api.all("retention")[0]["due"]["what"] == "expired"

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from sessions_app.management.arguments import session_of
+from sessions_app.models import Session
+from sessions_app.services import audit
+from sessions_app.services.retention import policies, sweeping
+from sessions_app.services.retention.sweeping import Due
+from vcon_app.services.erasure import erasing
+
+SAID = {
+    "prune": "go out of sight with the next sweep",
+    "expired": "are due, and stay in sight: the session does not prune itself",
+    "held": "are due, and stay in sight: the session is on hold",
+    "waits": "are due, and stay in sight for now: a person is asked for something there, or its agent is at work",
+}
+
+
+class Command(BaseCommand):
+    help = "Says what the retention of sessions asks for, applies it, holds a session, or deletes those that are over."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        act = parser.add_mutually_exclusive_group()
+        act.add_argument("--dry-run", action="store_true", help="say what is due, and change nothing")
+        act.add_argument("--hold", metavar="SESSION", help="nothing of it is pruned, and nobody deletes it")
+        act.add_argument("--lift", metavar="SESSION", help="the end of a hold")
+        act.add_argument(
+            "--delete", action="store_true", help="delete the sessions whose days are over for good; needs --reason"
+        )
+        parser.add_argument("--reason", default="", help="of a deletion: why; it is kept for good")
+
+    def handle(
+        self, *args: Any, dry_run: bool, hold: str | None, lift: str | None, delete: bool, reason: str, **options: Any
+    ) -> None:
+        if hold or lift:
+            self._hold(session_of(hold or lift or ""), bool(hold))
+        elif delete:
+            self._delete(reason)
+        elif dry_run:
+            self._report()
+        else:
+            self.stdout.write(f"{sweeping.sweep()} sessions were pruned")
+
+    def _hold(self, session: Session, immutable: bool) -> None:
+        policies.set_policy(session.pk, {"immutable": immutable}, by=audit.COMMAND, is_admin=True)
+        self.stdout.write(f"{session.pk} is {'on hold' if immutable else 'no longer on hold'}")
+
+    def _report(self) -> None:
+        count = 0
+        for due in sweeping.report():
+            self.stdout.write(_line(due))
+            count += 1
+        self.stdout.write(f"{count} sessions; nothing was changed")
+
+    def _delete(self, reason: str) -> None:
+        if not reason.strip():
+            raise CommandError("a deletion needs a --reason, which is kept for good")
+        gone, stays = 0, 0
+        for session in sweeping.over():
+            try:
+                erasing.erase_session(session, by=audit.COMMAND, reason=reason)
+                gone += 1
+            except Session.DoesNotExist:  # it went meanwhile
+                continue
+            except erasing.CannotErase as refused:
+                stays += 1
+                self.stderr.write(f"{session.pk} stays: {refused}")
+        self.stdout.write(f"deleted {gone} sessions whose days are over; a tombstone of each stays")
+        if stays:
+            raise CommandError(f"{stays} sessions stay")
+
+
+def _line(due: Due) -> str:
+    return f"{due.session.pk}  {due.messages} messages {SAID[due.what]} (rule {due.strategy.rule})"
