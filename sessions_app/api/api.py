@@ -43,6 +43,7 @@ from . import (
     waiting,
     wallets,
 )
+from .graph import graph
 from .log import calls, cost, files, overview, replay, search, summary
 from .notices import outgoing_webhooks
 from .parsing import BodyParser
@@ -116,7 +117,7 @@ def build() -> NinjaAPI:
     api.add_exception_handler(Problem, lambda request, problem: problem.response())
     api.add_exception_handler(HttpError, _from_ninja)
     api.add_exception_handler(ValidationError, _from_validation)
-    explain(api, FAULTS | triggers.FAULTS | policies.FAULTS | outgoing_webhooks.FAULTS | state.FAULTS)
+    explain(api, FAULTS | triggers.FAULTS | policies.FAULTS | outgoing_webhooks.FAULTS | state.FAULTS | graph.FAULTS)
     for noun in (
         agents,
         sessions,
@@ -144,6 +145,7 @@ def build() -> NinjaAPI:
         search,
         replay,
         state,
+        graph,
     ):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):

@@ -165,6 +165,7 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         "Comment.session", "Event.session",
         "EventLink.session",
         "EventText.session", "Export.session", "FileChange.session", "FileScan.session", "Grant.session",
+        "GraphNode.session",
         "ImportedSession.session", "LedgerEntry.session",
         "ModelRequest.counted_in", "ModelRequest.session", "QueuedMessage.session", "Redaction.session",
         "RunFinding.session", "RunSummary.session", "SearchBacklog.session", "SearchBlock.session", "SeenMark.session",
