@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 
-from sessions_app.models import Agent, Role, Session
+from sessions_app.models import Agent, GraphNode, Role, Session
 from sessions_app.services import audit
 from sessions_app.services import sessions as session_services
 from sessions_app.services.graph import recording
@@ -97,6 +97,22 @@ def test_read_again_decisions_evidence_and_what_joins_them_are_there(agent, runs
     quoted = next(one for one in proofs if one.data["name"] == "A quote")
     assert told[quoted.data["about"]].data["decision"]["title"] == "Record it"
     assert told[quoted.data["about"]].data["decision"]["countersign:events"] == [1, 2]
+
+
+def test_evidence_recorded_for_what_an_event_tells_is_joined_with_it(agent, runs):
+    told = GraphNode.objects.get(session=runs[1], kind="decision")
+    recording.support(runs[1].pk, Recorded("Recorded later", about=told.pk), by=BY)
+    graph, _ = file_of(agent)
+    named = {node["title"]: node["id"] for node in graph["nodes"]}
+    joined = {(edge["source"], edge["target"], edge["type"]) for edge in graph["edges"]}
+    assert (named["Recorded later"], named["Told 1"], "node_informs_node") in joined
+    assert own_file(runs[1])["$upg"]["counts"]["nodes"] == 6
+
+
+def test_an_export_after_another_decision_is_another_record(runs):
+    before = new_job(runs[1], "upg", {}).identity["content"]
+    recording.decide(runs[1].pk, Recorded("One more"), Role.REVIEWER, by=BY)
+    assert new_job(runs[1], "upg", {}).identity["content"] != before == ""
 
 
 def test_the_same_twice_has_the_same_seal_and_a_new_decision_another(agent, runs):

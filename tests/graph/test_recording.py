@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 
 from sessions_app.models import AuditEntry, GraphNode, PolicyVersion, Role, Session
 from sessions_app.services import agents, audit
@@ -158,3 +160,22 @@ def test_evidence_that_a_file_dates_before_its_decision_is_joined_with_it(api, a
     )  # fmt: skip
     evidence = GraphNode.objects.get(session=session, kind="evidence")
     assert evidence.about_id == GraphNode.objects.get(session=session, kind="decision").pk
+
+
+def test_logs_from_before_are_read_by_the_migration_as_new_events_are(agent):
+    for number in range(2):
+        session = session_services.create(agent, by=BY, title="Read")
+        append(
+            session, event("artifact", text="Seen first", data={"evidence": {"quote": "x" * 5_000}, "about": "d"}),
+            event("note", key="d", data={"decision": {"intent": f"Decide {number}", "resolved": True}}),
+            event("note", key="e", data={"decision": {"title": "Other", "status": "approved"}}),
+            event("artifact", text="Seen", parent="e", data={"evidence": {"title": "Proof"}}),
+        )  # fmt: skip
+    columns = [field.attname for field in GraphNode._meta.fields if field.name != "made_at"]
+    before = list(GraphNode.objects.order_by("id").values(*columns))
+    assert [row["status"] for row in before[1:3]] == ["resolved", "approved"] and len(before) == 8
+    assert before[0]["told"] == {} and before[0]["about_id"] == before[1]["id"]
+    GraphNode.objects.all().delete()
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("sessions_app.migrations.0054_graph").TOLD)
+    assert list(GraphNode.objects.order_by("id").values(*columns)) == before

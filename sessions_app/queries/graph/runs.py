@@ -81,7 +81,7 @@ def _run(session: Session, policies: list[int], nodes: list[GraphNode]) -> Run:
 def arranged(nodes: Sequence[GraphNode]) -> tuple[list[Decided], list[GraphNode]]:
     """Decisions with their evidence, and evidence that is about none of them."""
     decided = {node.pk: Decided(node) for node in nodes if node.kind == GraphNode.Kind.DECISION}
-    alone = []
+    alone: list[GraphNode] = []
     for node in nodes:
         if node.kind == GraphNode.Kind.EVIDENCE:
             about = decided.get(node.about_id) if node.about_id else None

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from sessions_app.prepared import Statement, run
 
-# Evidence answers its decision, or names it by its key where that comes later. Migration 0054 has the same statement for
-# the logs that were there before.
+# Evidence answers its decision, or names it by its key where that comes later. Migration 0054 has the same statement
+# for the logs that were there before.
 TOLD = Statement("""
 INSERT INTO sessions_app_graphnode (
     id, workspace_id, agent_id, session_id, kind, seq, about_id, title, status, told, by, by_kind, client_id, made_at,

@@ -72,7 +72,8 @@ def _told(page: Sequence[Session]) -> dict[UUID, list[int]]:
     found: dict[UUID, list[int]] = defaultdict(list)
     rows = GraphNode.objects.filter(session__in=page, seq__isnull=False)
     for session_id, seq in rows.order_by("session", "seq").values_list("session_id", "seq"):
-        found[session_id].append(seq)
+        if seq is not None:
+            found[session_id].append(seq)
     return found
 
 
