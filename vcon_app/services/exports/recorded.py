@@ -45,11 +45,13 @@ def _traced(session: Session, policies: list[int]) -> dict[str, Json]:
 def _keys_of_told(ids: Sequence[UUID]) -> dict[UUID, str]:
     """Keys of the events that tell decisions, by node: evidence that was recorded here may be about one."""
     about = GraphNode.objects.filter(session__in=ids, seq=None, about__seq__isnull=False)
-    pairs: set[tuple[UUID, UUID, int]] = set(about.values_list("about_id", "session_id", "about__seq"))
+    pairs = set(about.values_list("about_id", "session_id", "about__seq"))
     if not pairs:
         return {}
     rows = Event.objects.filter(session__in={one[1] for one in pairs}, seq__in={one[2] for one in pairs})
-    keys = {(session, seq): key for session, seq, key in rows.values_list("session_id", "seq", "client_key")}
+    keys: dict[tuple[UUID, int | None], str] = {
+        (session, seq): key for session, seq, key in rows.values_list("session_id", "seq", "client_key")
+    }
     return {node: keys[session, seq] for node, session, seq in pairs}
 
 
