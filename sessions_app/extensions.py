@@ -33,6 +33,8 @@ EVENT_RECORD = "event record"
 """``(event)``: the record that an event was read from, see ``queries/log/event_record.py``. Without parts."""
 SETTINGS_SECTIONS = "settings sections"
 """``(request, shown)``: sections of the settings page; ``shown`` has forms that came back with errors."""
+AGENT_GRAPH = "agent graph"
+"""``(request, agent)``: beside the title of the graph of an agent."""
 HOME_START = "home start"
 """``(request)``: the first way to begin, on the home page of an empty workspace."""
 

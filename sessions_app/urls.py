@@ -7,6 +7,8 @@ from django.urls import URLPattern, URLResolver, path
 from .views import audit, compare, home, oversight, search, session_list, sign_in, sign_in_links, stops
 from .views.agents import agents, forms, versions
 from .views.approvals import attention, batch, decisions, handling, inbox, reasons, stream
+from .views.graph import forms as graph_forms
+from .views.graph import pages as graph
 from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
@@ -45,6 +47,10 @@ session_urls = [
     path(f"{PAGE}/cost", cost.index, name="session-cost"),
     path(f"{PAGE}/files", files.index, name="session-files"),
     path(f"{PAGE}/files/link", files.link, name="session-files-link"),
+    path(f"{PAGE}/graph", graph.of_session, name="session-graph"),
+    path(f"{PAGE}/graph/decision", graph_forms.record, {"kind": "decision"}, name="decision-record"),
+    path(f"{PAGE}/graph/evidence", graph_forms.record, {"kind": "evidence"}, name="evidence-record"),
+    path(f"{PAGE}/graph/<uuid:node_id>/status", graph_forms.change_status, name="decision-status"),
     path(f"{PAGE}/strip", strip.index, name="session-strip"),
     path(f"{PAGE}/waterfall", waterfall.index, name="session-waterfall"),
     path(f"{PAGE}/replay", replay.steps, name="session-replay"),
@@ -79,6 +85,7 @@ agent_urls = [
     path("agents/+/", forms.create, name="agent-create"),  # no slug has a "+"
     path("agents/<slug:slug>/", agents.detail, name="agent-detail"),
     path("agents/<slug:slug>/chat/", chat.begin, name="agent-chat"),
+    path("agents/<slug:slug>/graph/", graph.of_agent, name="agent-graph"),
     path("agents/<slug:slug>/edit/", forms.edit, name="agent-edit"),
     path("agents/<slug:slug>/status/", forms.change_status, name="agent-status"),
     path("agents/<slug:slug>/versions/", versions.index, name="agent-versions"),

@@ -27,4 +27,5 @@ class VconConfig(AppConfig):
         slots.register(slots.EVENT_RAW, parts.event_record)
         slots.register(slots.SETTINGS_SECTIONS, parts.trust_anchors)
         slots.register(slots.SETTINGS_SECTIONS, parts.workspace_shares)
+        slots.register(slots.AGENT_GRAPH, parts.graph_file)
         slots.register(slots.HOME_START, parts.short_drop_zone)

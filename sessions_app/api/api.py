@@ -43,6 +43,7 @@ from . import (
     waiting,
     wallets,
 )
+from .graph import graph
 from .log import calls, cost, files, overview, replay, search, summary
 from .notices import outgoing_webhooks
 from .parsing import BodyParser
@@ -118,7 +119,7 @@ def build() -> NinjaAPI:
     api.add_exception_handler(HttpError, _from_ninja)
     api.add_exception_handler(ValidationError, _from_validation)
     explain(
-        api, FAULTS | triggers.FAULTS | policies.FAULTS | outgoing_webhooks.FAULTS | state.FAULTS | retention.FAULTS
+        api, FAULTS | triggers.FAULTS | policies.FAULTS | outgoing_webhooks.FAULTS | state.FAULTS | retention.FAULTS | graph.FAULTS
     )
     for noun in (
         agents,
@@ -148,6 +149,7 @@ def build() -> NinjaAPI:
         replay,
         state,
         retention,
+        graph,
     ):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):

@@ -18,6 +18,7 @@ from sessions_app.models import (
     Budget,
     Comment,
     Grant,
+    GraphNode,
     Member,
     ReviewQueue,
     Role,
@@ -57,6 +58,7 @@ IN_PATHS: dict[str, type[Model]] = {
     "rubric_id": Rubric,
     "comment_id": Comment,
     "view_id": SavedView,
+    "decision_id": GraphNode,
 }
 
 

@@ -26,6 +26,7 @@ from .gate.notices import Notice, NoticeChoice, OutgoingMessage, OutgoingWebhook
 from .gate.policies import PolicyInForce, PolicyVersion
 from .gate.review import CardView, SavedReason
 from .gate.stops import Stop, StoppedSession
+from .graph.nodes import GraphNode
 from .idempotency import IdempotentAnswer
 from .installation import Installation
 from .links import EventLink, UnsealedHead
@@ -81,6 +82,7 @@ __all__ = [
     "FileChange",
     "FileScan",
     "Grant",
+    "GraphNode",
     "HiddenSpan",
     "IdempotentAnswer",
     "Installation",

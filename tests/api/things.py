@@ -14,6 +14,7 @@ from sessions_app.models import (
     Budget,
     Comment,
     Grant,
+    GraphNode,
     ReviewQueue,
     Role,
     Rubric,
@@ -81,6 +82,15 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
         "queue_id": ReviewQueue.objects.create(workspace_id=workspace_id, name="Queue", seed="s").pk,
         "comment_id": Comment.objects.create(workspace_id=workspace_id, session=session, by="Sue", text="Why?").pk,
         "view_id": SavedView.objects.create(workspace_id=workspace_id, name="Failures", is_shared=True).pk,
+        "decision_id": GraphNode.objects.create(
+            workspace_id=workspace_id,
+            agent=agent,
+            session=session,
+            kind="decision",
+            title="Go",
+            status="proposed",
+            is_first=True,
+        ).pk,
         "rubric_id": Rubric.objects.create(workspace_id=workspace_id, name="Tone", kind="scale").pk,
     }
 

@@ -58,6 +58,7 @@ NOT_WALKED = {
     "usage-csv": "a file of all rows that pass", "call-csv": "a file of all rows that pass",
     "verdict-csv": "a file of all rows that pass",
     "wallet-csv": "a file of all rows that pass", "audit-export": "a file of all rows that pass",
+    "agent-graph-file": "the whole graph", "/api/v1/agents/{agent_id}/graph/export": "the whole graph",
     "evidence-pack": "a file of all rows that pass", "/api/v1/evidence": "a file of all rows that pass",
     "/api/v1/sessions/{session_id}/files/diff": "at most 500 changes of the file that the reader names",
     "event-whole": "a whole text, as long as it is", "/api/v1/sessions/{session_id}/export": "the whole session",

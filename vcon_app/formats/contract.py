@@ -19,7 +19,7 @@ from ..signing.keys import Anchor
 from ..signing.signers import Signer
 from .common.head import Head
 
-Need = Literal["costs", "family", "parts"]
+Need = Literal["costs", "family", "graph", "parts"]
 """What a writer takes besides the session and its events, as a key of ``options`` (see ``Spec.needs``)."""
 
 
@@ -66,6 +66,8 @@ class Spec:
     ``costs``   ``{turn: {"amount": "0.012" | None, "unpriced_tokens": 0}}``, US dollars as the desk priced the turns
     ``family``  with the option ``children``: (draft, events, options) of each sub-agent that is a session of its
                 own, and its events do not stand among those of the session
+    ``graph``   ``recorded``: decisions and evidence that the desk recorded beside the log, as events; ``traced``: the
+                versions of definition and rules that allowed the session
     ``parts``   what lies beside the session in a bundle: original, audit rows, signer (``formats.bundle.Parts``)
     """
     always_signed: bool = False

@@ -218,3 +218,8 @@ def _own_key() -> dict[str, Any]:
         "pem": ours.public_pem.decode(),
         "is_operators": own_keys.is_operators(),
     }
+
+
+def graph_file(request: DeskRequest, agent: Agent) -> Part:
+    """The graph of an agent as a file."""
+    return Part("graph/_file.html", {"agent": agent})

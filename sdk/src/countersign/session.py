@@ -126,6 +126,25 @@ class _Recorded(State):
                 return self._wrong(ValueError(f"{counted} is {count!r}: tokens are whole numbers from 0"))
         return self.record("model_request", model=model, usage=told, cost=cost, data=data, client_id=client_id)
 
+    def decision(self, title: str, *, status: str = "proposed", client_id: str | None = None, **fields: Any) -> str:
+        """A decision that this session led to, as the agent tells it; answers its client id, or nothing.
+
+        ``fields`` are those of a product graph: ``rationale``, ``context``, ``options_considered`` and others
+        (``docs/graph.md``). What people decide about it they record at the desk.
+        """
+        said = {"title": title, "status": status, **fields}
+        return self.record("note", text=title, data={"decision": said}, client_id=client_id)
+
+    def evidence(
+        self, title: str, *, about: str | None = None, client_id: str | None = None, **fields: Any
+    ) -> str:  # fmt: skip
+        """Evidence: ``about`` is what ``decision`` answered, ``direction`` supports, refutes or neutral."""
+        data = {"name": title, "evidence": {"title": title, **fields}}
+        return self.record(
+            "artifact", text=str(fields.get("summary") or title), data=data, parent_client_id=about or None,
+            client_id=client_id,
+        )  # fmt: skip
+
     def record(self, kind: str, *, client_id: str | None = None, **fields: Any) -> str:
         """Any event (``POST /api/v1/sessions/{id}/events``): its client id, empty where it was not recorded.
 

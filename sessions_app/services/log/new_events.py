@@ -8,6 +8,9 @@ from sessions_app.drafts import EventDraft
 
 from .sanitise import text
 
+TELLS = {"note": "decision", "artifact": "evidence"}
+"""Kinds of events that may tell what a session led to, and under which name in their data."""
+
 
 @dataclass(slots=True)
 class NewEvents:
@@ -23,6 +26,8 @@ class NewEvents:
     """Read from a file."""
     messages: bool = False
     """To the agent."""
+    nodes: bool = False
+    """Decisions, or evidence."""
     models: set[str] | None = field(default_factory=set)
     """Models of the responses; None: nobody knows."""
 
@@ -37,7 +42,8 @@ class NewEvents:
         self.statements |= event.cost is not None and "cost_covers" in event.data
         self.approvals |= from_file and event.kind == "approval"
         self.messages |= event.kind == "user_message" and event.depth == 0
+        self.nodes |= event.kind in TELLS and isinstance(event.data.get(TELLS[event.kind]), dict)
 
 
-ANYTHING = NewEvents(True, True, True, True, True, True, None)
+ANYTHING = NewEvents(True, True, True, True, True, True, True, None)
 """Of a log that was not looked through."""

@@ -33,6 +33,7 @@ from sessions_app.models import (
 from sessions_app.prepared import Statement, fetch, run
 
 from ..approvals import imported
+from ..graph import told
 from . import pricing, run_summaries, search_index, shared_responses, sums
 from .new_events import ANYTHING, NewEvents
 from .sums import EVERYTHING, TOKENS
@@ -231,6 +232,8 @@ def project(session_id: UUID, since: int, last_seq: int, new: NewEvents = ANYTHI
         imported.project(session_id, since)
     if new.results:
         imported.note_executions(session_id, since)
+    if new.nodes:
+        told.project(session_id, since)
 
 
 @transaction.atomic

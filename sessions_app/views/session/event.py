@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from sessions_app import extensions
-from sessions_app.models import Session
+from sessions_app.models import Role, Session
 from sessions_app.queries.log import event_detail
 from sessions_app.queries.log.timeline import Entry
 from sessions_app.rendering import toolbody
@@ -53,6 +53,7 @@ def inspected_at(request: access.DeskRequest, session: Session, seq: int) -> dic
         "tabs": tabs,
         "tab": tab,
         "came_in": said.came_in(inspected.entry, inspected.origin),
+        "may_record": Role(request.member.role).covers(Role.REVIEWER),
         "actions": extensions.parts(extensions.EVENT_ACTIONS, request, session, seq),
         "source": extensions.parts(SLOTS[tab], request, inspected.row) if tab in SLOTS else [],
         **_tab(session, inspected, tab),

@@ -21,7 +21,7 @@ ONE = SEED + "/{session_id}"
 SESSION = "/api/v1/sessions/{session_id}"
 READS = {
     ("get", "/api/v1/sessions"), ("get", "/api/v1/search"), ("get", SESSION), ("get", f"{SESSION}/turns"),
-    ("get", f"{SESSION}/events"), ("get", f"{SESSION}/state"),
+    ("get", f"{SESSION}/events"), ("get", f"{SESSION}/state"), ("get", f"{SESSION}/graph"),
     ("get", f"{SESSION}/retention"), ("get", f"{SESSION}/pruned"),
     ("get", f"{SESSION}/stream"), ("get", SEED), ("get", ONE), ("get", f"{ONE}/events"), ("get", f"{ONE}/stream"),
     ("get", f"{ONE}/queue"), ("get", "/api/v1/approvals"), ("get", "/api/v1/approvals/{approval_id}"),
@@ -34,11 +34,13 @@ OPEN = ("post", "/api/v1/sessions")
 SPANS = {("post", "/api/v1/otlp/v1/traces"), ("post", "/v1/traces")}
 PRUNE = ("post", f"{SESSION}/prune")
 STATE = ("put", f"{SESSION}/state")
+DECISION, EVIDENCE = ("post", f"{SESSION}/decisions"), ("post", f"{SESSION}/evidence")
 WRITES = {
     ("post", SEED), OPEN, ("post", f"{SESSION}/events"), ("post", "/api/v1/approvals"), EXECUTION, CANCEL, *SPANS,
-    STATE, ("delete", f"{SESSION}/state"), PRUNE,
+    STATE, ("delete", f"{SESSION}/state"), PRUNE, DECISION, EVIDENCE,
 }  # fmt: skip
 REVIEWS = {
+    ("patch", f"{SESSION}/decisions/{{decision_id}}"),
     ("post", f"{SESSION}/continue"), ("post", f"{ONE}/messages"), ("post", f"{ONE}/interrupt"),
     ("post", f"{ONE}/archive"), ("post", f"{ONE}/go-on"), ("post", f"{ONE}/retry"),
     ("delete", f"{ONE}/queue/{{message_id}}"), ("post", "/api/v1/approvals/{approval_id}/decision"),
@@ -51,6 +53,8 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", f"{SESSION}/events"): {"events": [{"client_id": "1", "kind": "note"}]},
     STATE: {"key": "step", "value": 1},
     PRUNE: {"strategy": "keep_last_5"},
+    DECISION: {"title": "Go"},
+    EVIDENCE: {"title": "Seen"},
     OPEN: {"agent": "Mine", "external_id": "run-1"},
     ("post", "/api/v1/approvals"): {"agent": "Mine", "tool": {"name": "t", "arguments": {}}},
     EXECUTION: {"digest": "0" * 64, "status": "running"},

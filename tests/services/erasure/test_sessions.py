@@ -170,6 +170,7 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         "Comment.session", "Event.session",
         "EventLink.session",
         "EventText.session", "Export.session", "FileChange.session", "FileScan.session", "Grant.session",
+        "GraphNode.session",
         "HiddenSpan.session",
         "ImportedSession.session", "LedgerEntry.session",
         "ModelRequest.counted_in", "ModelRequest.session", "Pruning.session", "QueuedMessage.session",

@@ -46,9 +46,19 @@ def canonical(product: Json, nodes: list[Any], edges: list[Any]) -> dict[str, Js
     found = [node for node in nodes if isinstance(node, dict)]
     return {
         "product": _arranged(_named_by_its_node(product if isinstance(product, dict) else {}, found), PRODUCT),
-        "nodes": sorted((_arranged(_tagged(node), NODE) for node in found), key=_node_order),
-        "edges": sorted((_arranged(edge, EDGE) for edge in edges if isinstance(edge, dict)), key=_edge_order),
+        "nodes": sorted(map(canonical_node, found), key=node_order),
+        "edges": sorted((canonical_edge(edge) for edge in edges if isinstance(edge, dict)), key=edge_order),
     }
+
+
+def canonical_node(node: dict[str, Any]) -> dict[str, Json]:
+    """A node with its members in order."""
+    return _arranged(_tagged(node), NODE)
+
+
+def canonical_edge(edge: dict[str, Any]) -> dict[str, Json]:
+    """An edge with its members in order."""
+    return _arranged(edge, EDGE)
 
 
 def _named_by_its_node(product: dict[str, Any], nodes: list[dict[str, Any]]) -> dict[str, Any]:
@@ -102,11 +112,13 @@ def _units(text: Json) -> bytes:
     return utf_16_units(text) if isinstance(text, str) else b""
 
 
-def _node_order(node: dict[str, Json]) -> tuple[bytes, ...]:
+def node_order(node: dict[str, Json]) -> tuple[bytes, ...]:
+    """By what nodes are sorted: as bytes, compared from the first one."""
     return _units(node.get("type")), _units(node.get("slug") or node.get("title")), _units(node.get("id"))
 
 
-def _edge_order(edge: dict[str, Json]) -> tuple[bytes, ...]:
+def edge_order(edge: dict[str, Json]) -> tuple[bytes, ...]:
+    """The same of edges."""
     return tuple(_units(edge.get(name)) for name in ("source", "target", "type", "id"))
 
 

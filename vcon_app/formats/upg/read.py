@@ -30,6 +30,8 @@ NATIVE = "upg"
 MOST = 10**9
 DATED = "dated"
 """In ``data``: the date of a decision that is no time of the run."""
+ABOUT = "about"
+"""In ``data`` of evidence: key of the event of its decision, which may come later, and so is no parent."""
 LAST = datetime.max.replace(tzinfo=UTC)
 """The order of nodes in a file means nothing: events come by time, those without one last."""
 
@@ -43,6 +45,8 @@ class Around(NamedTuple):
     decisions: list[Node]
     evidence: list[Node]
     gates: list[Gate]
+    about: dict[str, str]
+    """Id of evidence -> id of the decision that it informs."""
 
     def all(self) -> list[Node]:
         gated = [node for gate in self.gates for node in (gate.node, *gate.records)]
@@ -79,7 +83,7 @@ def _without_a_run(graph: Graph) -> Iterator[Draft]:
     message = "No agent_session led to these decisions and this evidence; they are shown as one session of the product."
     yield Finding("upg.no-session", "info", "/nodes", message)
     whole = Node({"id": text_of(graph.product.get("id")) or "product", "title": graph.product.get("title")}, 0)
-    around = Around([], [], [], graph.of_type("decision"), graph.of_type("evidence"), [])
+    around = Around([], [], [], graph.of_type("decision"), graph.of_type("evidence"), [], {})
     record, finding = Split(graph, {whole.id: {node.id for node in around.all()}}).record(whole.id)
     yield from [finding] if finding else ()
     yield _session(whole, around, graph, record)
@@ -98,6 +102,11 @@ def _around(session: Node, graph: Graph) -> Around:
         decisions,
         list({node.id: node for node in (*informed, *cited)}.values()),
         gates_of(session, graph),
+        {
+            evidence.id: decision.id
+            for decision in decisions
+            for evidence in graph.ends("node_informs_node", target=decision.id)
+        },
     )
 
 
@@ -180,7 +189,11 @@ def _events(node: Node, around: Around) -> Iterator[EventDraft]:
     total = _total(node, around)
     if total is not None:
         yield total
-    told = [*map(_decision, around.decisions), *map(_evidence, around.evidence)]
+    decisions = {node.id: _decision(node) for node in around.decisions}
+    told = list(decisions.values())
+    for node in around.evidence:
+        event, about = _evidence(node), decisions.get(around.about.get(node.id, ""))
+        told.append(replace(event, data={**event.data, ABOUT: about.key}) if about else event)
     told += [event for gate in around.gates for event in events_of(gate)]
     yield from sorted(told, key=lambda event: (event.at is None, event.at or LAST, event.key))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -49,10 +50,12 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     """The bytes of one ``.upg`` file, the same for the same session and options (U7).
 
     ``options``: ``created_at`` (aware; it stands outside of the seal), ``product_version``, ``session_url`` (our
-    page) or ``origin`` (URL of the desk), ``archived``, ``target_version`` (of the catalog: below 0.12 tools are a
-    list, U14), and ``costs`` of the turns as the desk priced them. ``events`` is walked twice; what is held of it
-    are the decisions, the evidence and the approvals. With ``children`` there are ``family``: those sessions, as
-    ``write_many`` takes them.
+    page) or ``origin`` (URL of the desk), ``archived``, ``recorded`` (further events: what the desk recorded of the
+    session beside its log), ``traced`` (what allowed it, as properties of our own), ``target_version`` (of the
+    catalog: below 0.12 tools are a list, U14), and ``costs`` of the turns as the desk priced them. ``events`` is
+    walked twice; what is held of it are the decisions, the evidence and the approvals. With ``children`` there are
+    ``family``: those sessions, as ``write_many`` takes them. With ``tally`` (totals, and how many turns) nothing is
+    counted, and ``events`` is walked once.
     """
     yield from write_many([(session, events, {}), *options.get("family", ())], losses, options=options)
 
@@ -65,7 +68,7 @@ def write_many(
     ``parent`` among the own options is the external id of the session that started it: what it found went there.
     A session whose node another one has taken already is left out, and told.
     """
-    made = _Graph(old=_version(options) < TOOLS_ARE_SKILLS)
+    made = SessionGraph(old=_version(options) < TOOLS_ARE_SKILLS)
     for session, events, own in sessions:
         made.add_session(session, events, losses, {**options, **own})
     made.add_cross_edges(losses)
@@ -74,7 +77,9 @@ def write_many(
     if found:
         made.extra = {**made.extra, FOUND: found}
     extra = {name: value for name, value in sorted(made.extra.items()) if name not in body}
-    document = {"$upg": _header(body, made.header, options), **body, **extra}
+    counts = {"nodes": len(body["nodes"]), "edges": len(body["edges"])}
+    header = header_of(body["product"], counts, canon.sealed(body), made.header, options)
+    document = {"$upg": header, **body, **extra}
     yield canon.dump(document, 2).encode("utf-8", "replace") + b"\n"
 
 
@@ -83,8 +88,10 @@ def _version(options: dict[str, Any]) -> tuple[int, ...]:
     return tuple(int(part) for part in str(options.get("target_version") or canon.SPEC_VERSION).split("."))
 
 
-def _header(body: dict[str, Any], header: dict[str, Any], options: dict[str, Any]) -> dict[str, Json]:
-    product = body["product"]
+def header_of(
+    product: dict[str, Any], counts: dict[str, Json], seal: str, header: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Json]:
+    """``$upg`` of a file; ``header`` is what a file that the sessions were read from said there."""
     summary = text_of(header.get("summary")) or text_of(product.get("description")).partition("\n")[0]
     version, made_at = text_of(options.get("product_version")), options["created_at"]
     named = {name: product[name] for name in ("id", "title", "stage") if name in product}
@@ -94,17 +101,17 @@ def _header(body: dict[str, Any], header: dict[str, Any], options: dict[str, Any
         **{name: header[name] for name in ("kind", "member_kind") if name in header},
         "product": named,
         **({"summary": summary} if summary else {}),
-        "counts": {"nodes": len(body["nodes"]), "edges": len(body["edges"])},
+        "counts": counts,
         "provenance": {
             "tool": TOOL,
             **({"tool_version": version} if version else {}),
             "exported_at": rfc3339(made_at),
         },
-        "integrity": {"algorithm": canon.ALGORITHM, "body": canon.sealed(body)},
+        "integrity": {"algorithm": canon.ALGORITHM, "body": seal},
     }
 
 
-class _Graph:
+class SessionGraph:
     """The nodes and edges of the file: those that came with the sessions, and what their logs add."""
 
     def __init__(self, *, old: bool) -> None:
@@ -126,7 +133,9 @@ class _Graph:
         self.sessions: dict[str, str] = {}
         """External id of a session -> id of its node."""
 
-    def add_session(self, session: SessionDraft, events: Events, losses: Losses, options: dict[str, Any]) -> None:
+    def add_session(
+        self, session: SessionDraft, events: Iterable[EventDraft], losses: Losses, options: dict[str, Any]
+    ) -> None:
         """One session with all that hangs on it."""
         record = dict_of(session.record.get(NATIVE))
         own = _Own(self, session, record)
@@ -143,10 +152,10 @@ class _Graph:
         for name in ("edges", "rest_edges"):
             self.edges += _new_to_session(list_of(record.get(name)), self.joined)
         self.others += list_of(record.get("cross"))
-        total, turns = count(events, options.get("costs"))
-        for event in events:
+        total, turns = options["tally"] if "tally" in options else _counted(events, options)
+        for event in chain(events, options.get("recorded", ())):
             _add(own, event, losses)
-        own.describe(total, len(turns) - 1, options)
+        own.describe(total, turns, options)
         self.sessions[session.external_id] = own.id
         if parent := self.sessions.get(text_of(options.get("parent"))):
             own.join("node_informs_node", own.id, parent)
@@ -161,6 +170,11 @@ class _Graph:
                 losses.lose("edges to another session of the same graph", "that one is not in this file")
 
 
+def _counted(events: Iterable[EventDraft], options: dict[str, Any]) -> tuple[Tally, int]:
+    total, turns = count(events, options.get("costs"))
+    return total, len(turns) - 1
+
+
 def _new_to_session(items: list[Any], known: set[str]) -> list[Any]:
     """Those that no other session brought; ids that a file has twice stay as they are in it."""
     fresh = [item for item in items if text_of(dict_of(item).get("id")) not in known]
@@ -171,11 +185,13 @@ def _new_to_session(items: list[Any], known: set[str]) -> list[Any]:
 class _Own:
     """Nodes and edges that one session adds to the graph."""
 
-    def __init__(self, graph: _Graph, session: SessionDraft, record: dict[str, Any]) -> None:
+    def __init__(self, graph: SessionGraph, session: SessionDraft, record: dict[str, Any]) -> None:
         self.graph, self.session, self.record = graph, session, record
         self.id = text_of(record.get("node")) or session.external_id or self.name("agent_session", "")
         self.added = 0
         """Events that did not come from the file."""
+        self.nodes_by_key: dict[str, str] = {}
+        """Key of an event that tells a decision or evidence -> id of its node."""
 
     def name(self, kind: str, what: str) -> str:
         """The id of a new node."""
@@ -212,6 +228,9 @@ class _Own:
         if self.added or not self.record:
             node |= _linked(raw, self.session, options)
             node["properties"] = dict_of(node.get("properties")) | _numbers(total, turns, node)
+        if traced := options.get("traced"):
+            own = {f"{TOOL}:{name}": value for name, value in traced.items()}
+            node["properties"] = dict_of(node.get("properties")) | own
         if options.get("archived"):
             node["archived"] = True
         node = self._with_tools(node, total.tools)
@@ -328,6 +347,7 @@ def _add(made: _Own, event: EventDraft, losses: Losses) -> None:
     """A decision, evidence or approval of the log; everything else is a transcript, which a graph has no place for."""
     known = text_of(dict_of(event.data.get(NATIVE)).get("id"))
     if known and known in made.graph.known:
+        made.nodes_by_key[event.key] = known
         return
     made.added += 1
     if origins.to_write(event):
@@ -367,6 +387,9 @@ def _add_node(made: _Own, event: EventDraft, kind: str, told: dict[str, Json], l
         fields["created_at"] = rfc3339(event.at)
     id = made.add(kind, event.key, title, **fields)
     made.join("agent_session_creates_decision" if kind == "decision" else "node_informs_node", made.id, id)
+    made.nodes_by_key[event.key] = id
+    if kind == "evidence" and (about := made.nodes_by_key.get(event.parent or "")):
+        made.join("node_informs_node", id, about)
 
 
 def _properties(kind: str, told: dict[str, Json], at: datetime | None) -> dict[str, Json]:

@@ -23,7 +23,7 @@ from vcon_app.models import Export, ImportedSession
 from vcon_app.queries import log_reader, sources, verdicts
 
 from ..documents import originals
-from . import export_options
+from . import export_options, recorded
 from .sub_agents import descendants_of
 
 
@@ -169,9 +169,10 @@ def _content_hash(job: ExportJob) -> str:
     How a file is signed or encrypted is none of them: a signed vCon and its unsigned form are one vCon (core s4.1.2).
     """
     options = {name: value for name, value in job.chosen.items() if name not in export_options.FORMS}
-    if not options:
+    graph = recorded.mark_of(job.session) if job.needs("graph") else []
+    if not options and not graph:
         return ""
-    content: dict[str, Any] = {"options": options, "review": job.review}
+    content: dict[str, Any] = {"options": options, "review": job.review, **({"graph": graph} if graph else {})}
     if job.chosen.get("children"):
         content["family"] = [(str(child.pk), child.last_seq) for child in job.descendants]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

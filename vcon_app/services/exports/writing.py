@@ -19,7 +19,7 @@ from ..documents import originals
 from ..redaction import redacted_file
 from ..shares import shared_page
 from ..trust import own_keys
-from . import bundle_parts
+from . import bundle_parts, recorded
 from .job import ExportJob
 from .sub_agents import NestedEvents
 
@@ -71,6 +71,15 @@ def writer_options(job: ExportJob) -> dict[str, Any]:
         "costs": _costs(job.session) if job.needs("costs") else {},
         "review": job.review,
         "family": list(_family(job)) if job.needs("family") else [],
+        **(_graph_of(job.session) if job.needs("graph") else {}),
+    }
+
+
+def _graph_of(session: Session) -> dict[str, Any]:
+    """What was recorded beside the log, and what allowed the session."""
+    return {
+        "recorded": recorded.recorded_of([session])[session.pk],
+        "traced": recorded.traced_of([session])[session.pk],
     }
 
 
@@ -83,6 +92,7 @@ def _family(job: ExportJob) -> Iterator[tuple[SessionDraft, LogEvents, dict[str,
     for child in job.descendants:
         assert child.parent is not None  # it was found as somebody's child
         own = {**_links(child), "costs": _costs(child), "parent": session_draft(child.parent).external_id}
+        own |= _graph_of(child) if job.needs("graph") else {}
         yield session_draft(child), LogEvents(child), own
 
 

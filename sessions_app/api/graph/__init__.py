@@ -1,0 +1,1 @@
+"""What sessions led to, over the API."""

@@ -1,0 +1,1 @@
+"""What sessions led to: decisions, and evidence for and against them."""

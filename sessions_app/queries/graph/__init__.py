@@ -1,0 +1,1 @@
+"""What sessions led to, and under which definition and rules."""

@@ -1,0 +1,1 @@
+"""What sessions led to, as a picture: pure."""
