@@ -118,9 +118,8 @@ def build() -> NinjaAPI:
     api.add_exception_handler(Problem, lambda request, problem: problem.response())
     api.add_exception_handler(HttpError, _from_ninja)
     api.add_exception_handler(ValidationError, _from_validation)
-    explain(
-        api, FAULTS | triggers.FAULTS | policies.FAULTS | outgoing_webhooks.FAULTS | state.FAULTS | retention.FAULTS | graph.FAULTS
-    )
+    own = triggers.FAULTS | policies.FAULTS | outgoing_webhooks.FAULTS | state.FAULTS | retention.FAULTS | graph.FAULTS
+    explain(api, FAULTS | own)
     for noun in (
         agents,
         sessions,

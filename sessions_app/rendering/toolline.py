@@ -13,6 +13,7 @@ from . import diff
 from .text import first_line
 
 MAX_SUBJECT = 160
+PLAN = _("plan")
 ASK = _("ask a person")
 """The verb of tools whose result is what a person answers."""
 
@@ -47,7 +48,7 @@ _KNOWN: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("globe", _("fetch"), "url uri prompt", ("webfetch", "fetch", "fetchurl", "httprequest", "browse", "navigate")),
     ("globe", _("search the web"), "query q", ("websearch", "googlewebsearch", "searchweb")),
     ("agent", _("ask an agent"), "description subagent_type agent prompt", ("task", "agent", "delegate", "spawnagent")),
-    ("list", _("plan"), "", ("todowrite", "updateplan", "writetodos", "todoread", "taskcreate", "taskupdate")),
+    ("list", PLAN, "", ("todowrite", "updateplan", "writetodos", "todoread", "taskcreate", "taskupdate")),
     ("agent", ASK, "question", ("askuserquestion", "askuser", "requestuserinput", "escalatetohuman")),
 )  # fmt: skip
 _BY_NAME = {name: (icon, verb, keys.split()) for icon, verb, keys, names in _KNOWN for name in names}
@@ -69,7 +70,20 @@ def describe_call(name: str | None, arguments: Any, server: str | None = None) -
         icon = "plug"
     verb = verb or first_line(_BETWEEN.sub(" › ", name.removeprefix("mcp__")), 60)
     path = _path(arguments, keys) if verb in ("read", "write", "edit") else ""
+    if verb == PLAN and (plan := _plan(arguments)):
+        return ToolLine(icon, verb, plan)
     return ToolLine(icon, verb, first_line(path, MAX_SUBJECT) if path else _subject(arguments, keys), path)
+
+
+def _plan(arguments: Any) -> str:
+    """``2 of 5 · Read the tests``: how many steps of a plan are done, and the one it is at."""
+    found = (arguments.get("todos") or arguments.get("plan")) if isinstance(arguments, dict) else None
+    steps = [step for step in found if isinstance(step, dict)] if isinstance(found, list) else []
+    left = [step for step in steps if step.get("status") not in ("completed", "done")]
+    at = next((step for step in left if step.get("status") in ("in_progress", "inProgress")), next(iter(left), {}))
+    text = next((at[key] for key in ("content", "step", "description") if isinstance(at.get(key), str)), "")
+    done = f"{len(steps) - len(left)} of {len(steps)}" if steps else ""
+    return " · ".join(part for part in (done, first_line(text, MAX_SUBJECT)) if part)
 
 
 def question_of(name: str | None, arguments: Any, server: str | None = None) -> str:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 from sessions_app.changes.history import Hunk
 from sessions_app.models import Approval, ModelRequest, Session, Turn
 from sessions_app.queries.approvals import HIGH, standing, urgency_key
-from sessions_app.queries.log.outline import Outline
+from sessions_app.queries.log.outline import Mark, Outline
 from sessions_app.queries.log.timeline import SMALL, Entry, Nested
 from sessions_app.rendering import code_html, marks, media, numbers, paths, text, titles, toolbody, usage_words
 from sessions_app.rendering.arguments import secrets
@@ -145,6 +145,21 @@ def diff_lines(hunk: Hunk, path: str) -> list[code_html.DiffLine]:
 def is_dangerous(risk: str) -> bool:
     """Whether a call of this risk is approved in two steps."""
     return risk in HIGH
+
+
+@register.filter
+def share_left(approval: Approval) -> int:
+    """Percent of the time from the question to its expiry that is left; 0 when it is over."""
+    assert approval.expires_at is not None
+    whole = (approval.expires_at - approval.requested_at).total_seconds()
+    left = (approval.expires_at - timezone.now()).total_seconds()
+    return round(100 * max(0.0, min(1.0, left / whole))) if whole > 0 else 0
+
+
+@register.filter
+def spent_words(mark: Mark) -> str:
+    """What a turn of the outline cost: ``≥ $0.14``."""
+    return numbers.money(mark.spent, partial=mark.is_partial) if mark.spent is not None else numbers.UNKNOWN
 
 
 @register.filter

@@ -26,6 +26,11 @@ function tick() {
     if (time.textContent !== words) time.textContent = words;
     time.classList.toggle("is-soon", left < SOON);
   }
+  for (const ring of document.querySelectorAll(".ring-left")) {
+    const [from, to] = [new Date(ring.dataset.from), new Date(ring.dataset.to)];
+    const share = Math.round(Math.max(0, Math.min(1, (to - Date.now()) / (to - from))) * 100) || 0;
+    ring.setAttribute("stroke-dasharray", `${share} 100`);
+  }
   for (const time of document.querySelectorAll("time[data-ago]")) {
     const words = ago(Math.max(0, Math.floor((Date.now() - new Date(time.dateTime)) / 1000)));
     if (time.textContent !== words) time.textContent = words;

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from config.database.postgres import wait_until
@@ -174,6 +178,39 @@ def test_on_a_phone_the_buttons_are_at_the_thumb(open_page, agent):
     approval = asks(session_of(agent), arguments={f"key_{number}": "lost in transit " * 20 for number in range(12)})
     page = open_page(f"/approvals/?card={approval.pk}", viewport=PHONE)
     assert in_sight(page, "#card-place .card-actions") and page.evaluate("document.documentElement.scrollHeight > 900")
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (375, 812)])
+def test_buttons_stay_where_they_are_when_a_choice_opens(open_page, agent, size):
+    approval = asks(session_of(agent))
+    page = open_page(f"/approvals/?card={approval.pk}", viewport={"width": size[0], "height": size[1]})
+    buttons = page.locator(".card-actions > * > summary, .card-actions > button")
+    across = (
+        "all => all.map((one) => [one.innerText, one.getBoundingClientRect().x, one.getBoundingClientRect().width])"
+    )
+    before = buttons.evaluate_all(across)
+    page.locator("[data-choice=deny] > summary").click()
+    field = page.locator("[data-choice=deny] textarea")
+    expect(field).to_be_visible()
+    assert len(before) > 2 and buttons.evaluate_all(across) == before
+    assert field.bounding_box()["y"] > max(one.bounding_box()["y"] for one in buttons.all())
+
+
+def test_a_ring_shows_how_much_time_is_left(open_page, agent):
+    now = timezone.now()
+    half, over = asks(session_of(agent)), asks(session_of(agent))
+    Approval.objects.filter(pk=half.pk).update(
+        requested_at=now - timedelta(hours=1), expires_at=now + timedelta(hours=1)
+    )
+    Approval.objects.filter(pk=over.pk).update(
+        requested_at=now - timedelta(days=9), expires_at=now + timedelta(minutes=9)
+    )
+    page = open_page("/approvals/")
+    rings = {one.pk: page.locator(f"#row-{one.pk} .ring-left") for one in (half, over)}
+    expect(rings[half.pk]).to_have_attribute("stroke-dasharray", re.compile("^(50|49) 100$"))
+    expect(rings[over.pk]).to_have_attribute("stroke-dasharray", "0 100")
+    colour = {one: ring.evaluate("(one) => getComputedStyle(one).stroke") for one, ring in rings.items()}
+    assert colour[half.pk] != colour[over.pk], "the last ten minutes are red"
 
 
 def test_home_changes_in_place_too(open_page, agent):

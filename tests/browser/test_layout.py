@@ -48,6 +48,13 @@ def test_the_first_event_is_near_the_top_of_every_screen(open_page, edited_sessi
     assert composer["y"] + composer["height"] == 900 <= side["y"] + side["height"]
 
 
+def test_on_a_phone_the_head_says_all_of_how_it_stands(open_page, edited_session):
+    Session.objects.filter(pk=edited_session.pk).update(error_count=163, cost_recorded="216.60", unpriced_tokens=9)
+    page = open_page(path_of(edited_session), viewport={"width": 375, "height": 812})
+    stands, errors = (page.locator(of).bounding_box() for of in (".s-stands", ".s-errors"))
+    assert errors["x"] + errors["width"] <= stands["x"] + stands["width"]
+
+
 def test_the_third_column_shows_one_thing_and_below_1280_the_overview_is_a_sheet(open_page, edited_session):
     page = open_page(path_of(edited_session))
     expect(page.locator("#overview")).to_be_visible()

@@ -25,6 +25,16 @@ def long_session(agent) -> Session:
     return session
 
 
+def test_the_name_of_a_file_is_whole_among_the_tools(open_page, agent):
+    path = f"/{'deep/' * 40}invoices.py"
+    session = session_with(agent, [asked("p", "Go"), call("c", "Read", {"file_path": path}), result("c", "ok")])
+    page = open_page(f"{path_of(session)}?lens=tools")
+    name, cell = page.locator(".tool-row .path-name"), page.locator(".tool-row .object")
+    expect(name).to_have_text("invoices.py")
+    box, around = name.bounding_box(), cell.bounding_box()
+    assert box["width"] > 0 and box["x"] + box["width"] <= around["x"] + around["width"] + 1
+
+
 def test_a_lens_opens_at_what_is_read_and_the_end_is_one_key_away(open_page, agent):
     session = long_session(agent)
     page = open_page(f"{path_of(session)}?turn=30")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -40,7 +40,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """Calls of a tool in the last days, and how many errors the latest sessions had with it."""
+    """Calls of a tool in the last days, and how many errors the latest of those days' sessions had with it."""
 
     name: str
     calls: int
@@ -62,14 +62,18 @@ class Health:
 def health_of(agent: Agent) -> Health:
     """Three queries, and no more rows however many sessions there are."""
     order = (OrderBy(STARTED, descending=True), OrderBy(F("id"), descending=True))
-    latest = list(Session.objects.filter(agent=agent).order_by(*order).values_list("pk", flat=True)[:LOOKED_AT])
+    latest = dict(Session.objects.filter(agent=agent).order_by(*order).values_list("pk", STARTED)[:LOOKED_AT])
     told: dict[UUID, Any] = dict(RunSummary.objects.filter(pk__in=latest).values_list("session_id", "told__failures"))
+    since = timezone.now() - timedelta(days=DAYS)
     kinds: dict[tuple[str, str], Kind] = {}
-    for session_id in latest:
+    errors: Counter[str] = Counter()
+    for session_id, started in latest.items():
         for group in Failures.read(told.get(session_id) or []).groups:
             _count(kinds, group, session_id)
+            if started >= since and group.tool is not None:
+                errors[group.tool] += group.count
     ranked = sorted(kinds.values(), key=lambda kind: (-kind.left, -kind.sessions, -kind.count, kind.tool, kind.line))
-    return Health(_tools(agent, ranked), ranked[:KINDS], max(0, len(ranked) - KINDS), len(told))
+    return Health(_tools(agent, since, errors), ranked[:KINDS], max(0, len(ranked) - KINDS), len(told))
 
 
 def _count(kinds: dict[tuple[str, str], Kind], group: Group, session_id: UUID) -> None:
@@ -82,14 +86,10 @@ def _count(kinds: dict[tuple[str, str], Kind], group: Group, session_id: UUID) -
     kind.left += group.is_recovered is False
 
 
-def _tools(agent: Agent, kinds: list[Kind]) -> list[ToolUse]:
-    since = timezone.now() - timedelta(days=DAYS)
+def _tools(agent: Agent, since: datetime, errors: Counter[str]) -> list[ToolUse]:
     used = Period(agent.workspace_id, since, agent=str(agent.pk)).ranked("tool", limit=200)[0]
     called = sorted((each for each in used if each.about and each.name), key=lambda each: (-each.about, each.name))
     most = max((each.about for each in called), default=1)
-    errors: Counter[str] = Counter()
-    for kind in kinds:
-        errors[kind.tool] += kind.count
     return [
         ToolUse(each.name or "", each.about, errors[cut(each.name or "", TOOL)], each.about / most)
         for each in called[:TOOLS]

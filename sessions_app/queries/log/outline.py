@@ -26,7 +26,7 @@ STRETCH = 500
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A turn in the outline. ``bar`` is its share of the dearest turn of its stretch in ``STEPS``; 0 where nothing is
-    known.
+    known. ``is_partial``: it cost at least ``spent``.
     """
 
     index: int
@@ -36,6 +36,8 @@ class Mark:
     errors: int
     waiting: bool
     bar: int
+    spent: Decimal | None
+    is_partial: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,10 @@ TOKENS = sum(
 
 def _turns(session_id: UUID) -> QuerySet[Turn, dict[str, Any]]:
     found = Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", PROMPT), spent=COST, used=TOKENS)
-    return found.values("index", "first_seq", "last_seq", "line", "tool_calls", "errors", "spent", "used")
+    return found.values(
+        "index", "first_seq", "last_seq", "line", "tool_calls", "errors", "spent", "used", "cost_recorded",
+        "cost_priced", "unpriced_tokens", "under_reported",
+    )  # fmt: skip
 
 
 def _marks(session_id: UUID, turns: list[dict[str, Any]]) -> list[Mark]:
@@ -97,6 +102,8 @@ def _marks(session_id: UUID, turns: list[dict[str, Any]]) -> list[Mark]:
             errors=turn["errors"],
             waiting=any(turn["first_seq"] <= seq <= turn["last_seq"] for seq in waiting),
             bar=_bar(turn, dearest[turn["index"] // STRETCH]),
+            spent=None if turn["cost_recorded"] is turn["cost_priced"] is None else turn["spent"],
+            is_partial=bool(turn["unpriced_tokens"] or turn["under_reported"]),
         )
         for turn in turns
     ]

@@ -162,6 +162,12 @@ def test_every_turn_is_a_section_that_the_outline_links_to() -> None:
     assert "Before the first message" in reading.text
 
 
+def test_the_outline_of_many_turns_is_written_in_pieces() -> None:
+    log = [EventDraft("user_message", str(n), text=f"Ask {n}") for n in range(1_201)]
+    pieces = [piece for piece in html.write(SessionDraft("s"), log, Losses(), options={}) if b'href="#turn-' in piece]
+    assert [piece.count(b"<li>") for piece in pieces] == [500, 500, 201]
+
+
 def test_a_prompt_inside_a_sub_agent_starts_no_turn_and_is_indented() -> None:
     reading = Reading(page(everything()))
     assert [attrs["id"] for tag, attrs in reading.tags if tag == "section"] == ["turn-0", "turn-1"]

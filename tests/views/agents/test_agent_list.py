@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from sessions_app.models import Session
+from sessions_app.queries.agents import agent_health
 from sessions_app.services import agents
 
 from ..build import session_of, words
@@ -69,6 +73,18 @@ def test_health_has_tools_and_errors_by_kind(viewer, agent):
 def test_health_has_the_tools_of_the_last_days(viewer, agent):
     ran(agent, tool="lookup")
     assert f"?agent={agent.slug}&amp;tool=lookup" in viewer.get(f"/agents/{agent.slug}/").content.decode()
+
+
+def test_errors_beside_calls_are_of_the_same_days(agent):
+    ran(agent, tool="lookup")
+    drafts = [asked("p", "Go"), call("a", "lookup", {}), result("a", "error: no", "error")]
+    long_ago, today = session_with(agent, drafts), session_with(agent, drafts)
+    now = timezone.now()
+    Session.objects.filter(pk=long_ago.pk).update(started_at=now - timedelta(days=agent_health.DAYS + 1))
+    Session.objects.filter(pk=today.pk).update(started_at=now)
+    health = agent_health.health_of(agent)
+    assert [tool.errors for tool in health.tools if tool.name == "lookup"] == [1]
+    assert sum(kind.count for kind in health.kinds) == 2, "kinds are of the latest sessions, whenever they were"
 
 
 def test_neither_page_asks_more_for_more_rows(viewer, agent, workspace):

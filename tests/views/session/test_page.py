@@ -222,6 +222,8 @@ def test_the_outline_marks_errors_and_what_waits_and_the_dearest_turn(viewer, re
     requests.request(refund_session, requests.Question("issue_refund", {"order": 1}), by=BOT)
     page = Page(viewer.get(path_of(refund_session)).content)
     assert page.all("b", **{"class": "cost-bar w-20"}) and page.all("b", **{"class": "cost-bar w-0"})
+    assert [found["title"] for found in page.all("a") if found.get("title", "").startswith("Cost: ")]
+    assert page.all("p", **{"class": "rail-legend small quiet"})
     assert page.all("em", **{"class": "is-wrong", "title": "1 error"}) and page.all("em", **{"class": "is-waits"})
 
 

@@ -44,7 +44,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
         yield share.section(shared).encode()
     yield frame.header(session, total, len(turns) - 1).encode()
     yield section(told.lines(session)).encode() if total.events else b""
-    yield frame.outline(turns).encode()
+    yield from (piece.encode() for piece in frame.outline(turns))
     yield b"<main>\n"
     open_turn = -1
     number = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from importlib import resources
+from itertools import islice
 
 from sessions_app.rendering import markdown, numbers
 from sessions_app.rendering.text import escape, first_line
@@ -12,11 +13,13 @@ from sessions_app.rendering.text import escape, first_line
 from ...drafts import SessionDraft
 from ..common.times import rfc3339
 from .parts import tokens
-from .totals import Tally
+from .totals import Tally, Total
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """Nothing is loaded and nothing runs, also if a string should slip through all else."""
 TOOLS_NAMED = 24
+LINKS = 500
+"""Of the outline, that are written at a time."""
 
 
 def head(session: SessionDraft) -> str:
@@ -31,7 +34,7 @@ def head(session: SessionDraft) -> str:
     )
 
 
-def header(session: SessionDraft, total: Tally, turns: int) -> str:
+def header(session: SessionDraft, total: Total, turns: int) -> str:
     """The session's title, actors, times, totals and errors."""
     summary = f'<div class="text summary">{markdown.render(session.summary)}</div>' if session.summary.strip() else ""
     facts = "".join(
@@ -40,16 +43,23 @@ def header(session: SessionDraft, total: Tally, turns: int) -> str:
     return f'<header>\n<h1>{escape(title_of(session))}</h1>\n<dl class="facts">{facts}</dl>\n{summary}</header>\n'
 
 
-def outline(turns: list[Tally]) -> str:
-    """A link to each turn, with its cost and whether something went wrong in it."""
-    items = "".join(
-        f'<li><a href="#turn-{number}"><span class="n">{number}</span> {escape(turn.prompt) or "no text"}'
-        f'{f""" <span class="bad">{turn.errors} {plural("error", turn.errors)}</span>""" if turn.errors else ""}'
+def outline(turns: list[Tally]) -> Iterator[str]:
+    """A link to each turn, with its cost and whether something went wrong in it; in pieces of 500."""
+    if len(turns) < 2:
+        return
+    yield '<nav aria-label="Turns"><h2>Turns</h2><ol>'
+    numbered = islice(enumerate(turns), 1, None)
+    while some := list(islice(numbered, LINKS)):
+        yield "".join(_link(number, turn) for number, turn in some)
+    yield "</ol></nav>\n"
+
+
+def _link(number: int, turn: Tally) -> str:
+    errors = f' <span class="bad">{turn.errors} {plural("error", turn.errors)}</span>' if turn.errors else ""
+    return (
+        f'<li><a href="#turn-{number}"><span class="n">{number}</span> {escape(turn.prompt) or "no text"}{errors}'
         f' <span class="glance">{_cost(turn)}</span></a></li>'
-        for number, turn in enumerate(turns)
-        if number
     )
-    return f'<nav aria-label="Turns"><h2>Turns</h2><ol>{items}</ol></nav>\n' if items else ""
 
 
 def turn_head(number: int, turn: Tally) -> str:
@@ -83,7 +93,7 @@ def plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def _facts(session: SessionDraft, total: Tally, turns: int) -> Iterator[tuple[str, str]]:
+def _facts(session: SessionDraft, total: Total, turns: int) -> Iterator[tuple[str, str]]:
     started, ended = session.started_at or total.started_at, session.ended_at or total.ended_at
     yield "Agent", escape(session.agent_name)
     yield "Started", _time(started) if started else numbers.UNKNOWN
@@ -102,7 +112,7 @@ def _facts(session: SessionDraft, total: Tally, turns: int) -> Iterator[tuple[st
     yield "Id", f"<code>{escape(session.external_id)}</code>"
 
 
-def _tokens(total: Tally) -> str:
+def _tokens(total: Total) -> str:
     if total.total_tokens is None:
         return numbers.UNKNOWN
     whole = f'<span title="{numbers.exact(total.total_tokens)}">{numbers.tokens(total.total_tokens)}</span>'
@@ -113,7 +123,7 @@ def _cost(tally: Tally) -> str:
     return numbers.money(tally.cost, partial=tally.uncosted)
 
 
-def _tools(total: Tally) -> str:
+def _tools(total: Total) -> str:
     named = sorted(total.tools.items(), key=lambda item: (-item[1], item[0]))
     more = f" and {len(named) - TOOLS_NAMED} more" if len(named) > TOOLS_NAMED else ""
     return ", ".join(f"{escape(name)} ×{uses}" for name, uses in named[:TOOLS_NAMED]) + more

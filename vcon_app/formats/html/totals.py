@@ -34,8 +34,6 @@ class Tally:
     cost: Decimal | None = None
     uncosted: bool = False
     """Some response has tokens and no cost, so ``cost`` is a lower bound."""
-    models: dict[str, None] = field(default_factory=dict)
-    tools: dict[str, int] = field(default_factory=dict)
 
     @property
     def total_tokens(self) -> int | None:
@@ -52,12 +50,7 @@ class Tally:
         """Count an event: errors, calls, times and the like that need no other event."""
         self.events += 1
         self.errors += event.kind == "error" or (event.kind == "tool_result" and _failed(event))
-        if event.kind == "tool_call":
-            self.tool_calls += 1
-            name = event.tool.name if event.tool and event.tool.name else "unnamed"
-            self.tools[name] = self.tools.get(name, 0) + 1
-        if event.model:
-            self.models[event.model] = None
+        self.tool_calls += event.kind == "tool_call"
         if event.at:
             self.started_at = min(self.started_at or event.at, event.at)
             self.ended_at = max(self.ended_at or event.at, event.at)
@@ -71,6 +64,31 @@ class Tally:
             self.cost = (self.cost or Decimal(0)) + cost
         elif usage and any(getattr(usage, name) for name in COUNTED):
             self.uncosted = True
+
+
+@dataclass(slots=True)
+class Total(Tally):
+    """Of the session. A turn has no dictionaries: all turns are held at once, and there may be 50,000."""
+
+    models: dict[str, None] = field(default_factory=dict)
+    tools: dict[str, int] = field(default_factory=dict)
+
+    def name(self, event: EventDraft) -> None:
+        """Count the model and the tool of an event."""
+        if event.kind == "tool_call":
+            name = event.tool.name if event.tool and event.tool.name else "unnamed"
+            self.tools[name] = self.tools.get(name, 0) + 1
+        if event.model:
+            self.models[event.model] = None
+
+    def add(self, turn: Tally) -> None:
+        """Add what a turn came to."""
+        for name in ("events", "tool_calls", "errors"):
+            setattr(self, name, getattr(self, name) + getattr(turn, name))
+        self.add_response(Usage(**{name: getattr(turn, name) for name in COUNTED}), turn.cost)
+        self.uncosted |= turn.uncosted
+        times = [at for at in (self.started_at, turn.started_at, self.ended_at, turn.ended_at) if at]
+        self.started_at, self.ended_at = (min(times), max(times)) if times else (None, None)
 
 
 @dataclass(slots=True)
@@ -88,18 +106,20 @@ class _Response:
             self.cost = max(event.cost, self.cost or event.cost)
 
 
-def count(events: Iterable[EventDraft], costs: Mapping[int, Any] | None = None) -> tuple[Tally, list[Tally]]:
+def count(events: Iterable[EventDraft], costs: Mapping[int, Any] | None = None) -> tuple[Total, list[Tally]]:
     """The session's tally and one for each turn; number 0 is what came before the first message.
 
     ``costs`` gives the cost of turns as the desk priced them, ``{turn: {amount, unpriced_tokens}}``, in
     place of what the recorder stated.
     """
     turns = [Tally()]
+    total = Total()
     responses: dict[str, _Response] = {}
     for number, event in enumerate(events):
         if starts_turn(event):
             turns.append(Tally(prompt=first_line(event.text, PROMPT)))
         turns[-1].count(event)
+        total.name(event)
         if event.usage or event.cost is not None:
             key = f"id:{event.request}" if event.request else f"event:{number}"
             responses.setdefault(key, _Response(len(turns) - 1)).add_repeated(event)
@@ -107,7 +127,9 @@ def count(events: Iterable[EventDraft], costs: Mapping[int, Any] | None = None) 
         turns[response.turn].add_response(response.usage, response.cost)
     for number, turn in enumerate(turns if costs is not None else ()):
         _price(turn, costs.get(number))
-    return _sum(turns), turns
+    for turn in turns:
+        total.add(turn)
+    return total, turns
 
 
 def starts_turn(event: EventDraft) -> bool:
@@ -119,21 +141,6 @@ def _price(turn: Tally, cost: Any) -> None:
     amount = cost.get("amount") if cost else None
     turn.cost = Decimal(amount) if amount is not None else None
     turn.uncosted = bool(cost and cost.get("unpriced_tokens")) or (not cost and turn.total_tokens is not None)
-
-
-def _sum(turns: list[Tally]) -> Tally:
-    whole = Tally()
-    for turn in turns:
-        for name in ("events", "tool_calls", "errors"):
-            setattr(whole, name, getattr(whole, name) + getattr(turn, name))
-        whole.add_response(Usage(**{name: getattr(turn, name) for name in COUNTED}), turn.cost)
-        whole.uncosted |= turn.uncosted
-        whole.models.update(turn.models)
-        for name, uses in turn.tools.items():
-            whole.tools[name] = whole.tools.get(name, 0) + uses
-        times = [at for at in (whole.started_at, turn.started_at, whole.ended_at, turn.ended_at) if at]
-        whole.started_at, whole.ended_at = (min(times), max(times)) if times else (None, None)
-    return whole
 
 
 def _failed(event: EventDraft) -> bool:
