@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from sessions_app.rendering.arguments.shell import MOST, TOKEN
@@ -53,7 +54,7 @@ class Command:
 
 def command_of(name: str | None, arguments: Any) -> str:
     """The command that a tool call runs; empty for calls of other tools."""
-    if re.sub(r"[_\-. ]", "", (name or "").rpartition("__")[2]).lower().removeprefix("functions") not in NAMES:
+    if not _runs_commands(name or ""):
         return ""
     if not isinstance(arguments, dict):
         return arguments if isinstance(arguments, str) else ""
@@ -62,6 +63,12 @@ def command_of(name: str | None, arguments: Any) -> str:
         is_script = len(found) == 3 and found[0].rpartition("/")[2] in SHELLS and re.fullmatch(r"-\w*c", found[1])
         return found[2] if is_script else shlex.join(found[:1_000])
     return found if isinstance(found, str) else ""
+
+
+@lru_cache(maxsize=512)
+def _runs_commands(name: str) -> bool:
+    """Whether a tool is a shell, by its name."""
+    return re.sub(r"[_\-. ]", "", name.rpartition("__")[2]).lower().removeprefix("functions") in NAMES
 
 
 def writes_of(command: str, base: str = "") -> list[Change]:

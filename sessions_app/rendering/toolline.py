@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sessions_app.phrases import gettext as _
@@ -65,10 +66,8 @@ _BETWEEN = re.compile(r"(?<=[^\W_])__(?=[^\W_])")
 def describe_call(name: str | None, arguments: Any, server: str | None = None) -> ToolLine:
     """The line for a call. An unknown tool is named, with its most telling argument or its first few."""
     name = name or _("unnamed tool")
-    icon, verb, keys = _BY_NAME.get(re.sub(r"[_\-. ]", "", name).lower(), ("tool", "", _TELLING))
-    if server or name.startswith("mcp__"):
-        icon = "plug"
-    verb = verb or first_line(_BETWEEN.sub(" › ", name.removeprefix("mcp__")), 60)
+    icon, verb, keys = _by_name(name)
+    icon = "plug" if server else icon
     path = _path(arguments, keys) if verb in ("read", "write", "edit") else ""
     if verb == PLAN and (plan := _plan(arguments)):
         return ToolLine(icon, verb, plan)
@@ -84,6 +83,15 @@ def _plan(arguments: Any) -> str:
     text = next((at[key] for key in ("content", "step", "description") if isinstance(at.get(key), str)), "")
     done = f"{len(steps) - len(left)} of {len(steps)}" if steps else ""
     return " · ".join(part for part in (done, first_line(text, MAX_SUBJECT)) if part)
+
+
+@lru_cache(maxsize=512)
+def _by_name(name: str) -> tuple[str, str, list[str]]:
+    """Icon, verb, and the arguments that tell most, the first first."""
+    icon, verb, keys = _BY_NAME.get(re.sub(r"[_\-. ]", "", name).lower(), ("tool", "", _TELLING))
+    if name.startswith("mcp__"):
+        icon = "plug"
+    return icon, verb or first_line(_BETWEEN.sub(" › ", name.removeprefix("mcp__")), 60), keys
 
 
 def question_of(name: str | None, arguments: Any, server: str | None = None) -> str:

@@ -43,6 +43,8 @@ _HUMPS = bytes(
     ord("a" if 97 <= code <= 122 else "A" if 65 <= code <= 90 else "0" if 48 <= code <= 57 else " ")
     for code in range(256)
 )
+_ESCAPES = re.compile(rb"\\[\\ntr]")
+"""In JSON. One pass from backslash to backslash: ``replace`` for each of the four took a quarter of all time here."""
 _PARTS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
@@ -83,10 +85,7 @@ def fold(text: str) -> str:
 
 def _unescaped(text: str) -> bytes:
     """UTF-8 of a text that may be JSON: the letter of an escaped line break is none of the word behind it."""
-    raw = text.encode(errors="replace")
-    if b"\\" not in raw:
-        return raw
-    return raw.replace(rb"\\", b" ").replace(rb"\n", b" ").replace(rb"\t", b" ").replace(rb"\r", b" ")
+    return _ESCAPES.sub(b" ", text.encode(errors="replace"))
 
 
 def _humps(raw: bytes) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from .lines import cut
 
@@ -47,7 +48,13 @@ def is_piped(command: str) -> bool:
 
 def meant(command: str) -> str:
     """What a command is known by when it is run again: its words without options, and without ``cd`` and pipes."""
-    parts = list(_parts(command))
+    return _meant(command[:LOOKED_AT])
+
+
+@lru_cache(maxsize=16)
+def _meant(command: str) -> str:
+    """Remembered for a moment: of most calls it is asked twice, when they are made and when their result comes."""
+    parts = _parts(command)
     telling = [words for words in parts if _runner(words)] or [w for w in parts if w[0] not in _NOT_MEANT] or parts
     words = telling[0] if telling else []
     return cut(" ".join(word for word in words if not word.startswith("-")) or command[:200], 120)

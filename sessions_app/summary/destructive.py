@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sessions_app.changes import shell
@@ -72,11 +73,17 @@ def destroyed(tool: str, arguments: Any, command: str, cwd: str) -> tuple[str, s
     if command:
         head = command[: shell.MOST]
         return _by_command(head, _Place(cwd), 0) if _MAY.search(head) else None
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool.rpartition("__")[2]).replace("-", "_")
-    if _TOOL.search(name):
+    if _is_deleting(tool):
         return "a tool that deletes, by its name", tool
     key = sql.key_of(arguments) if isinstance(arguments, dict) else None
     return _by_sql(arguments[key]) if key else None
+
+
+@lru_cache(maxsize=512)
+def _is_deleting(tool: str) -> bool:
+    """Whether a tool deletes, by its name."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool.rpartition("__")[2]).replace("-", "_")
+    return bool(_TOOL.search(name))
 
 
 def _by_command(command: str, place: _Place, depth: int) -> tuple[str, str] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sessions_app.phrases import gettext as _
@@ -192,7 +193,13 @@ def kind_key(tool: str, kind: CallKind, command: str, files: list[str]) -> str:
         return f"$ {name}" if name in _DOES and not runner(command) else ""
     if kind == "edit":
         return f"edit {files[0]}" if files else "edit"
-    if kind in ("page", "search") or describe_call(tool, None).icon in ("file", "search", "list"):
+    return "" if kind in ("page", "search") else _key_of_tool(tool)
+
+
+@lru_cache(maxsize=512)
+def _key_of_tool(tool: str) -> str:
+    """The same of a tool that is known by its name alone."""
+    if describe_call(tool, None).icon in ("file", "search", "list"):
         return ""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool.rpartition("__")[2]).replace("-", "_")
     return "" if _LOOKS.search(name) else cut(tool, 48)

@@ -21,6 +21,8 @@ HAS_RESULT = "superseded: the call has its result already"
 
 def end_superseded(session_id: UUID, since: int) -> int:
     """Cancel what the events after ``since`` made void; how many. In the transaction that appends them."""
+    if since == 0:  # nothing has been asked in a log that was empty
+        return 0
     open_ones = Approval.objects.filter(endings.not_told(), session_id=session_id, event_seq__isnull=False)
     found = list(open_ones.select_related("session"))
     if not found:

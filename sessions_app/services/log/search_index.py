@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from sessions_app.models import SearchBacklog, SearchBlock
+from sessions_app.models import SearchBacklog
 from sessions_app.prepared import Statement, fetch, run
 from sessions_app.queries.log.search_text import SESSION, TEXT, WORKSPACE
 from sessions_app.search.words import words
@@ -77,7 +77,11 @@ FROM sessions_app_session s, (
 ) wanted
 WHERE b.session_id = wanted.session_id AND b.first_seq = wanted.first_seq AND s.id = b.session_id
 """
-FORGET_OLD = "DELETE FROM sessions_app_eventtext WHERE session_id = %s"
+FORGET_TITLE = Statement("DELETE FROM sessions_app_searchblock WHERE session_id = %(session)s AND first_seq = 0")
+FORGET_OLD = Statement(
+    f"WITH old AS (DELETE FROM sessions_app_eventtext WHERE session_id = %(session)s) {FORGET_TITLE}"
+)
+"""With the rows of an older version, of a session that is indexed for the first time."""
 
 Row = tuple[UUID, int, int, list[bytes]]
 """A session, the first and last event, words."""
@@ -159,8 +163,7 @@ def _index(session: Indexed, until: int, alone: str | None = None) -> None:
         if begin <= session.indexed:
             cursor.execute(MERGE, [session.id, begin])
         if session.indexed == 0:
-            _write_title(session)
-            cursor.execute(FORGET_OLD, [session.id])
+            _write_title(session, FORGET_OLD)
         _write(cursor, rows)
 
 
@@ -181,8 +184,8 @@ def _rows(session: Indexed, begin: int, until: int, size: int = BLOCK) -> Iterat
             yield row
 
 
-def _write_title(session: Indexed) -> None:
-    SearchBlock.objects.filter(session_id=session.id, first_seq=0).delete()
+def _write_title(session: Indexed, forget: Statement = FORGET_TITLE) -> None:
+    run(forget, {"session": session.id})
     if row := session.row(0, 0, session.title):
         with connection.cursor() as cursor:
             _write(cursor, [row])

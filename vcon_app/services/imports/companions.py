@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from sessions_app.services.log.sanitise import identifier, storable, text
 from vcon_app import drafts, registry
@@ -44,8 +44,11 @@ def reason(kept: list[Companion]) -> str:
 
 def _formats(name: str, asked: str) -> Iterator[CompanionReader]:
     for format_name, format in registry.readers().items():
-        if asked in ("auto", format_name) and isinstance(format, CompanionReader) and format.is_companion(name):
-            yield format
+        # not isinstance, which looks through a protocol for each format of each file anew
+        if asked in ("auto", format_name) and hasattr(format, "companions"):
+            reader = cast(CompanionReader, format)
+            if reader.is_companion(name):
+                yield reader
 
 
 def _save(imported: Import, format_name: str, companion: drafts.Companion) -> Companion:
