@@ -88,3 +88,10 @@ def test_an_error_of_the_session_is_an_error_and_comes_back_as_one():
     file = traced([{"type": "system-event", "event-type": "error", "data": {"message": "full"}}])
     for found in (events_of(file), events_of(written(file))):
         assert [event.text for event in found if event.kind == "error"] == ["full"]
+
+
+def test_a_trigger_is_nobodys_user_id_on_the_way_through_a_vcon():
+    draft = SessionDraft("s", "Nightly", agent_name="Ada")
+    said = EventDraft("user_message", "p", actor_kind="trigger", actor_name="nightly", text="go")
+    through = json.loads(b"".join(vcon.write(draft, [said], Losses(), options=OPTIONS)))
+    assert session_of(through).user_id == ""
