@@ -56,13 +56,21 @@ class SeedDesk(Desk):
         except HTTPError as refused:
             raise Refused(refused.code, refused.read()) from refused
 
-    def submit(self, url: str, fields: dict[str, str]) -> str:
-        """The page after a form of this address was sent; with the words of a refusal."""
+    def again(self, more: dict[str, str]) -> SeedDesk:
+        """This desk, started again with more in its environment."""
+        self.stop()
+        self.environment |= more
+        self.start()
+        return self
+
+    def submit(self, url: str, fields: dict[str, str], to: str = "") -> str:
+        """The page after a form of this address was sent, to ``to`` or itself; with the words of a refusal."""
         with self.browser.open(url, timeout=SECONDS) as form:
             token = TOKEN.search(form.read().decode())
         data = urlencode(fields | {"csrfmiddlewaretoken": token[1] if token else ""}).encode()
         try:
-            with self.browser.open(Request(url, data, {"Referer": url}), timeout=SECONDS) as answer:
+            sent = Request(self.address + to if to else url, data, {"Referer": url})
+            with self.browser.open(sent, timeout=SECONDS) as answer:
                 return answer.read().decode()
         except HTTPError as refused:
             return refused.read().decode("utf-8", "replace")

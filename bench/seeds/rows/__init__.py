@@ -1,5 +1,8 @@
 """Rows of the seeds, a file for each seed and part of it; importing this module collects them."""
 
-from . import dashboard, feeds, graphs, vcon_agents, vcon_out, vcon_parts, vcon_traces
+from importlib import import_module
+from pkgutil import iter_modules
 
-__all__ = ("dashboard", "feeds", "graphs", "vcon_agents", "vcon_out", "vcon_parts", "vcon_traces")
+for _file in iter_modules(__path__):
+    if _file.name != "__main__":
+        import_module(f"{__name__}.{_file.name}")

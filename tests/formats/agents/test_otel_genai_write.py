@@ -129,3 +129,13 @@ def test_words_of_any_kind_are_valid_json_and_come_back() -> None:
     (event,) = [one for one in read(document(events=[EventDraft("user_message", "u", at(0), text=odd)]))[1]
                 if one.kind == "user_message"]  # fmt: skip
     assert event.text.startswith('a "quote", \\ ')
+
+
+def test_a_time_that_otlp_cannot_count_is_written_as_the_nearest_and_told():
+    losses = Losses()
+    far = [EventDraft("agent_message", "a", datetime(year, 1, 1, tzinfo=UTC), text="x") for year in (1900, 9999)]
+    document = json.loads(b"".join(otel_genai.write(SESSION, Log(far), losses, options=OPTIONS)))
+    spans = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    times = [int(span[name]) for span in spans for name in ("startTimeUnixNano", "endTimeUnixNano") if name in span]
+    assert (min(times), max(times)) == (0, 2**64 - 1)
+    assert any("2554" in row["what"] for row in losses.rows())

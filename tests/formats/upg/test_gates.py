@@ -55,6 +55,14 @@ def test_an_approval_reads_back_with_who_decided_what():
     }
 
 
+def test_a_decision_of_this_desk_leaves_with_its_reason_and_who_made_it():
+    decision = {"verdict": "approve", "by": "Ben", "reason": "Paid"}
+    data = {"status": "approved", "decision": decision}
+    made = EventDraft("approval", "a", AT, "person", "Ann", "approved", ASKED, data=data)
+    record = nodes_of(written(SessionDraft("s"), [made]))["approval_record"]["properties"]
+    assert (record["approved"], record["comment"], record["countersign:by"]) == (True, "Paid", "Ben")
+
+
 @pytest.mark.parametrize(("status", "decision"), [("pending", "pending"), ("approved", "approved"),
                                                   ("rejected", "denied"), ("bypassed", "unknown")])  # fmt: skip
 def test_a_gate_without_an_answer_says_what_its_status_says(status, decision):

@@ -65,3 +65,33 @@ def test_a_feed_names_each_part_of_a_vcon_that_it_has_no_place_for():
 def test_who_recorded_stands_in_a_record_by_itself():
     made = json.loads(b"".join(vac.write(session_of(seed()), events_of(seed()), Losses(), options=OPTIONS)))
     assert made["recording-agent"] == {"name": "zqrecorder", "version": "9.8.7"}
+
+
+def written(file: dict[str, Any]) -> dict[str, Any]:
+    return json.loads(b"".join(vcon.write(session_of(file), events_of(file), Losses(), options=OPTIONS)))
+
+
+def test_the_vendor_and_product_that_a_file_states_leave_as_they_came():
+    file = seed()
+    file["analysis"][0] |= {"vendor": "maker", "product": "unknown"}
+    analysis = written(file)["analysis"][0]
+    assert (analysis["vendor"], analysis["product"]) == ("maker", "claude-opus-4-7")
+
+
+def test_an_agent_id_means_the_agent_of_that_name_where_no_agent_has_an_id():
+    entries = [USED | {"agent-id": name} for name in ("Ada", "Sub", "Ida")]
+    spoken = [event.actor_name for event in events_of(traced(entries)) if event.kind == "agent_message"]
+    assert spoken == ["Ada", "Sub", "Ada"]
+
+
+def test_an_error_of_the_session_is_an_error_and_comes_back_as_one():
+    file = traced([{"type": "system-event", "event-type": "error", "data": {"message": "full"}}])
+    for found in (events_of(file), events_of(written(file))):
+        assert [event.text for event in found if event.kind == "error"] == ["full"]
+
+
+def test_a_trigger_is_nobodys_user_id_on_the_way_through_a_vcon():
+    draft = SessionDraft("s", "Nightly", agent_name="Ada")
+    said = EventDraft("user_message", "p", actor_kind="trigger", actor_name="nightly", text="go")
+    through = json.loads(b"".join(vcon.write(draft, [said], Losses(), options=OPTIONS)))
+    assert session_of(through).user_id == ""

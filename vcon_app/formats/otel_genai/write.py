@@ -73,9 +73,17 @@ def _hex(words: str, digits: int) -> str:
     return sha256(words.encode("utf-8", "replace")).hexdigest()[: digits - 1] + "1"
 
 
-def _nanoseconds(at: datetime) -> str:
+LAST_NANOSECOND = 2**64 - 1
+"""OTLP counts from 1970 in an unsigned number of 64 bits, which ends in 2554."""
+
+
+def _nanoseconds(at: datetime, losses: Losses) -> str:
     since = at - EPOCH
-    return str(((since.days * 86_400 + since.seconds) * 10**6 + since.microseconds) * 1_000)
+    exact = ((since.days * 86_400 + since.seconds) * 10**6 + since.microseconds) * 1_000
+    held = min(max(exact, 0), LAST_NANOSECOND)
+    if held != exact:
+        losses.lose("times before 1970 or after 2554", "OTLP has no numbers for them; the nearest was written")
+    return str(held)
 
 
 @dataclass(slots=True)
@@ -202,8 +210,8 @@ class _Spans:
     ) -> dict[str, Json]:  # fmt: skip
         return {
             "traceId": self._trace, "spanId": id, **({"parentSpanId": parent} if parent else {}), "name": name,
-            "kind": kind, "startTimeUnixNano": _nanoseconds(start),
-            **({"endTimeUnixNano": _nanoseconds(max(start, end))} if end else {}),
+            "kind": kind, "startTimeUnixNano": _nanoseconds(start, self._losses),
+            **({"endTimeUnixNano": _nanoseconds(max(start, end), self._losses)} if end else {}),
             "attributes": attributes({"gen_ai.conversation.id": self._session.external_id, **values}),
             "status": {} if fault is None else {"code": FAILED, "message": fault},
         }  # fmt: skip

@@ -13,7 +13,7 @@ from ...drafts import EventDraft, Json, ToolDraft
 from ..common.documents import fingerprint
 from ..common.jsonio import dumps
 from ..common.times import parse, rfc3339
-from ..common.values import text_of
+from ..common.values import dict_of, text_of
 from . import canon
 from .graph import Graph, Node
 
@@ -94,10 +94,11 @@ def record_of(event: EventDraft) -> dict[str, Any] | None:
     """The members of the answer in an approval event; ``None`` for a question, and for one that nobody answered."""
     if status_of(event) == "pending":
         return None
-    by = text_of(event.data.get("by")) or event.actor_name
+    decided = dict_of(event.data.get("decision"))
+    by = text_of(decided.get("by")) or text_of(event.data.get("by")) or event.actor_name
     properties = {
         "approved": status_of(event) == "approved",
-        "comment": event.text,
+        "comment": text_of(decided.get("reason")) or event.text,
         "approved_at": rfc3339(event.at) if event.at else "",
         f"{TOOL}:decision": _word(event),
         f"{TOOL}:by": by,

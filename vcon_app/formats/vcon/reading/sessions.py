@@ -72,12 +72,19 @@ def session_draft(
         phase=_phase(steps, agent is not None, told=bool(traces)),
         model=_model(trace, models, agent),
         parent_external_id=_parent(trace),
-        user_id=(text_or_none(human.raw.get("mailto")) or human.name) if human else "",
+        user_id=_user(human),
         summary=_summary(facts),
         metadata=_metadata(dialect, trace, models, facts),
         record={NATIVE: _record(dialect, traces, number, facts)},
     )
     return extension.restore_session(draft, member_of(trace.session, extension.SESSION)) if trace else draft
+
+
+def _user(human: Party | None) -> str:
+    """The address of whom the agent served, else the name; a schedule or a webhook is nobody's user id."""
+    if human is None or dict_of(human.raw.get("meta")).get("party_type") == "trigger":
+        return ""
+    return text_or_none(human.raw.get("mailto")) or human.name
 
 
 def _model(trace: Trace | None, models: list[str], agent: Party | None) -> str | None:

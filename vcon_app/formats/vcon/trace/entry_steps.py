@@ -183,10 +183,14 @@ def _keep_odd(step: Step, entry: dict[str, Any], *more: str) -> None:
             step.for_writer.setdefault("odd", {})[member] = entry[member]
 
 
+EVENT_KINDS = {"agent-handoff": "handoff", "error": "error"}
+"""Events of the system that are more than that."""
+
+
 def _event(step: Step, entry: dict[str, Any]) -> None:
     event_type = text_of(entry.get("event-type"))
-    step.kind = "handoff" if event_type == "agent-handoff" else "system"
-    if step.kind == "handoff":
+    step.kind = EVENT_KINDS.get(event_type, "system")
+    if step.kind != "system":
         step.for_writer["type"] = "system-event"
     step.data["event_type"] = event_type
     details = entry.get("data")

@@ -110,9 +110,14 @@ class Parties:
         self._choose()
 
     def subagent(self, agent_id: str | None, model: str | None, label: str = "") -> Party | None:
-        """The sub-agent meant by an agent id, else by its model or label, else the only one there is."""
+        """The agent meant by an agent id or, where no party has ids, its name; else by its model or label, or the only
+        sub-agent there is.
+        """
         if agent_id:
-            return next((party for party in self.all if party.agent_id == agent_id), None)
+            agents = [party for party in self.all if party.is_ai]
+            called = [party for party in self.all if party.agent_id == agent_id]
+            called = called or [party for party in agents if not party.agent_id and party.name == agent_id]
+            return called[0] if called else None
         subs = [party for party in self.all if party.kind == "subagent"]
         if len(subs) == 1:
             return subs[0]

@@ -38,8 +38,8 @@ def trace_item(plan: Plan) -> dict[str, Json]:
     return {
         "type": "agent_trace",
         "dialog": dialogs,
-        "vendor": _provider(plan),
-        "product": _model(plan),
+        "vendor": _stated(plan, "vendor") or _provider(plan),
+        "product": _stated(plan, "product") or _model(plan),
         "schema": SCHEMA,
         "mediatype": "application/json",
         "encoding": "json",
@@ -167,9 +167,15 @@ def _with_known(meta: Json, plan: Plan) -> Json:
     return meta | {name: value for name, value in known.items() if meta.get(name, UNKNOWN) == UNKNOWN}
 
 
+def _stated(plan: Plan, name: str) -> str | None:
+    """What the analysis of the file says of its agent; ``unknown`` says nothing."""
+    said = text_or_none(dict_of(dict_of(plan.record.get("trace")).get("item")).get(name))
+    return None if said == UNKNOWN else said
+
+
 def _model(plan: Plan) -> str:
     """Of the session, else of its events, else as the agent's party or the analysis has it (agent_session s4, s6)."""
-    product = text_or_none(dict_of(dict_of(plan.record.get("trace")).get("item")).get("product"))
+    product = _stated(plan, "product")
     return plan.session.model or next(iter(plan.models), None) or _of_agent(plan, "model_id") or product or UNKNOWN
 
 
