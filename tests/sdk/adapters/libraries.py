@@ -26,15 +26,21 @@ PINNED = {
     "agent-framework": ["agent-framework-core==1.23.0", "agent-framework-openai==1.17.0"],
     "langchain": ["langgraph==1.2.22"],
     "ag-ui": ["pydantic-ai-slim==2.62.0", "starlette==1.10.0"],
-    "model-clients": ["anthropic==2.10.0", "openai==3.54.0"],
+    "model-clients": ["anthropic==2.12.0", "openai==3.54.0"],
+    "recorded-langchain": ["langgraph==1.2.22", "anthropic==2.12.0"],
+    "recorded-pydantic-ai": ["pydantic-ai-slim[anthropic,openai]==2.68.0"],
     "opentelemetry": [
         "opentelemetry-sdk==1.45.2",
         "opentelemetry-exporter-otlp-proto-http==1.45.2",
         "anthropic==2.10.0",
     ],
 }
-"""What each page in docs/gate is run with."""
-AS_THEY_ARE = {"langchain": ["langchain==1.5.0", "langchain-core==1.8.2"], "ag-ui": ["ag-ui-protocol==1.0.0"]}
+"""What each page in docs/gate is run with, and the programs that are recorded."""
+AS_THEY_ARE = {
+    "langchain": ["langchain==1.5.0", "langchain-core==1.8.2"],
+    "recorded-langchain": ["langchain==1.5.0", "langchain-core==1.8.2", "langchain-anthropic==1.7.10"],
+    "ag-ui": ["ag-ui-protocol==1.0.0"],
+}
 """Installed on top, without what they ask for: a certifi that not every mirror of the package index has, or, of AG-UI,
 with what does not want it yet: Pydantic AI 2.62 asks for a version below 1.
 """

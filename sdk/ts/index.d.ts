@@ -1,0 +1,140 @@
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type Role = "user" | "assistant" | "system";
+export type Scope = "session" | "user" | "app" | "temp";
+
+export interface Options {
+  userId?: string;
+  metadata?: { [name: string]: Json };
+  title?: string;
+  /** COUNTERSIGN_URL stands in for it. */
+  url?: string;
+  /** COUNTERSIGN_API_KEY stands in for it; the role `agent` is enough. */
+  apiKey?: string;
+  /** Bytes that wait for the desk; what comes after them is dropped, and the log says how many. */
+  limit?: number;
+  /** Told what goes wrong in sending; the default warns on the console. */
+  onError?: (error: Error) => void;
+}
+
+export interface Message {
+  seq: number;
+  role: Role;
+  text: string;
+  at: string;
+  name: string | null;
+}
+
+export interface SessionEvent {
+  seq: number;
+  kind: string;
+  text: string | null;
+  at: string;
+  [name: string]: unknown;
+}
+
+export interface Usage {
+  model: string;
+  inputTokens?: number;
+  outputTokens?: number;
+  cacheReadTokens?: number;
+  cacheWriteTokens?: number;
+  reasoningTokens?: number;
+  /** US dollars as text; without it the desk prices the tokens. */
+  cost?: string;
+  data?: { [name: string]: Json };
+  clientId?: string;
+}
+
+export interface Question {
+  server?: string;
+  context?: string;
+  risk?: string;
+  /** Seconds until nobody may decide any more. */
+  expiresIn?: number;
+  clientId?: string;
+  /** Milliseconds; without it until it is decided. */
+  wait?: number;
+}
+
+export interface Decision {
+  /** Whether the call may run, and then only with `arguments`. */
+  allowed: boolean;
+  /** Of the approval; `pending` where the wait ended first, `failed` where there is no answer. */
+  status: string;
+  reason: string;
+  edited: boolean;
+  answer?: string;
+  by?: string;
+  approvalId?: string;
+  digest?: string;
+  arguments?: { [name: string]: Json };
+}
+
+export interface Progress {
+  waiting: number;
+  missing: number;
+  sent: number;
+  repeated: number;
+  refused: number;
+  fault: string;
+}
+
+export declare class DeskError extends Error {
+  /** 0 where the desk did not answer. */
+  status: number;
+  /** Milliseconds. */
+  retryAfter: number;
+}
+
+export declare class StateConflict extends DeskError {}
+
+export declare class Session {
+  readonly id: string;
+  readonly appName: string;
+  readonly userId?: string;
+
+  /** The session that the agent `appName` knows as `id`: the same id again goes on in it. */
+  constructor(id?: string, appName?: string, options?: Options);
+
+  /** A session that is there at the desk when this resolves. Recording does not need it. */
+  static create(id?: string, appName?: string, options?: Options): Promise<Session>;
+
+  sendMessage(
+    text: string,
+    role?: Role,
+    more?: { name?: string; model?: string; data?: { [name: string]: Json }; clientId?: string },
+  ): string;
+  usage(usage: Usage): string;
+  record(kind: string, fields?: { [name: string]: unknown }, clientId?: string): string;
+  turn<T>(
+    prompt: string,
+    block: (turn: { reply(text: string, more?: { model?: string }): string }) => T | Promise<T>,
+    more?: { name?: string },
+  ): Promise<T>;
+  toolCall<T>(
+    name: string,
+    args: unknown,
+    block: (call: { callId: string; denied(reason?: string): void }) => T | Promise<T>,
+    more?: { server?: string; callId?: string },
+  ): Promise<T>;
+  approve(tool: string, args: { [name: string]: Json }, question?: Question): Promise<Decision>;
+
+  history(which?: { limit?: number; role?: Role }): Promise<Message[]>;
+  events(which?: { since?: number; limit?: number; kind?: string }): Promise<SessionEvent[]>;
+  export(format?: string): Promise<Uint8Array>;
+
+  setState(key: string, value: Json, scope?: Scope, which?: { ifVersion?: number }): Promise<number>;
+  getState<T = Json>(key: string, fallback?: T, scope?: Scope): Promise<T>;
+  updateState<T = Json>(key: string, change: (value: T) => T | Promise<T>, scope?: Scope, fallback?: T): Promise<T>;
+  deleteState(key: string, scope?: Scope): Promise<boolean>;
+  clearState(): Promise<void>;
+  searchState(
+    words: string,
+    scope?: Scope,
+    limit?: number,
+  ): Promise<{ key: string; value: Json; version: number; at: string; by: string }[]>;
+
+  /** Milliseconds; whether the desk has all that was recorded. */
+  flush(timeout?: number): Promise<boolean>;
+  progress(): Progress;
+}

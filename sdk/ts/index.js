@@ -1,0 +1,184 @@
+// A session of an agent, told to a desk: recorded at once in memory, sent in batches, read and asked over fetch.
+
+import { ask } from "./approval.js";
+import { Delivery, DeskError, exchange } from "./delivery.js";
+import { State, StateConflict } from "./state.js";
+
+export { DeskError, StateConflict };
+
+const KINDS = { user: "user_message", assistant: "agent_message", system: "system" };
+const ACTORS = { user: "person", assistant: "agent", system: "system" };
+const ROLES = Object.fromEntries(Object.entries(KINDS).map(([role, kind]) => [kind, role]));
+const PAGE = 500; // events that the desk answers at once
+const LAST = 2 ** 31 - 1; // behind every event
+const SETTLE = 5000; // ms that what is read or asked waits for what was recorded before it
+
+export class Session extends State {
+  #desk;
+  #opening;
+  #delivery;
+  #opened;
+  #run = crypto.randomUUID().replaceAll("-", "");
+  #number = 0;
+
+  constructor(id, appName = "agent", options = {}) {
+    super();
+    const { userId, metadata, title, url, apiKey, limit, onError } = options;
+    const environment = globalThis.process?.env ?? {};
+    const address = url ?? environment.COUNTERSIGN_URL;
+    const key = apiKey ?? environment.COUNTERSIGN_API_KEY;
+    if (!address || !key) throw new Error(`${address ? "COUNTERSIGN_API_KEY" : "COUNTERSIGN_URL"} is not set`);
+    this.id = id ?? crypto.randomUUID();
+    this.appName = appName;
+    this.userId = userId;
+    this.#desk = { url: address.replace(/\/+$/, ""), key };
+    this.#opening = { agent: appName, external_id: this.id, title, user_id: userId, metadata };
+    this.#delivery = new Delivery(this.#desk, (isFresh) => this.open(isFresh), { limit, onError });
+  }
+
+  /** A session that is there at the desk when this resolves. Recording does not need it. */
+  static async create(id, appName, options) {
+    const session = new Session(id, appName, options);
+    await session.open();
+    return session;
+  }
+
+  /** The session at the desk, made there if need be: its id, and the user it is of. */
+  open(isFresh = false) {
+    if (isFresh) this.#opened = undefined;
+    this.#opened ??= exchange(this.#desk, "POST", "/api/v1/sessions", this.#opening).catch((error) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  sendMessage(text, role = "assistant", { name, model, data, clientId } = {}) {
+    if (!KINDS[role]) throw new TypeError(`"${role}" is no role: use user, assistant or system`);
+    const actor = name ? { kind: ACTORS[role], name } : undefined;
+    return this.record(KINDS[role], { text, model, data, actor }, clientId);
+  }
+
+  usage({ model, cost, data, clientId, ...counts }) {
+    const usage = {};
+    for (const [name, count] of Object.entries(counts)) {
+      if (count === undefined) continue;
+      if (!Number.isSafeInteger(count) || count < 0) throw new TypeError(`${name} is ${count}: tokens are whole numbers from 0`);
+      usage[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] = count;
+    }
+    return this.record("model_request", { model, usage, cost, data }, clientId);
+  }
+
+  /** Any event: its client id, empty where there was no room. The same client id again is the same event. */
+  record(kind, fields = {}, clientId = `${this.#run}-${++this.#number}`) {
+    const event = JSON.stringify({ client_id: clientId, kind, at: new Date().toISOString(), ...fields });
+    return this.#delivery.put(event) ? clientId : "";
+  }
+
+  /** The person's message, then the block, which is given `reply(text)`; what it throws is recorded and thrown. */
+  async turn(prompt, block, { name } = {}) {
+    this.sendMessage(prompt, "user", { name });
+    try {
+      return await block({ reply: (text, more) => this.sendMessage(text, "assistant", more) });
+    } catch (error) {
+      this.record("error", { text: said(error), actor: { kind: "agent" } });
+      throw error;
+    }
+  }
+
+  /** The call, then the block, which makes it: what it returns is the result; `denied(reason)` says it was not made. */
+  async toolCall(name, args, block, { server, callId = crypto.randomUUID() } = {}) {
+    const parent = this.record("tool_call", { tool: { call_id: callId, name, server, arguments: args } });
+    const begun = performance.now();
+    let status = "ok";
+    let denial = null;
+    const end = (tool, text) => {
+      const data = { duration_ms: Math.round((performance.now() - begun) * 1000) / 1000 };
+      const about = { call_id: callId, ...tool };
+      this.record("tool_result", { text, tool: about, data, parent_client_id: parent || undefined });
+    };
+    try {
+      const denied = (reason = "") => { [status, denial] = ["denied", reason || null]; };
+      const result = await block({ callId, denied });
+      end({ result: status === "denied" ? denial : (result ?? null), status });
+      return result;
+    } catch (error) {
+      end({ result: null, status: error?.name === "AbortError" ? "cancelled" : "error" }, said(error));
+      throw error;
+    }
+  }
+
+  /** Ask whether a call may be made, and wait. Never throws for what the desk does: no well-formed yes is no. */
+  async approve(tool, args, options = {}) {
+    try {
+      await this.flush(SETTLE);
+      return await ask(this.#desk, (await this.open()).id, tool, args, options);
+    } catch (error) {
+      if (error instanceof TypeError) throw error;
+      return { allowed: false, status: "failed", reason: String(error.message ?? error), edited: false };
+    }
+  }
+
+  /** Events behind the seq `since`, as the API answers them. */
+  async events({ since = 0, limit = 500, kind } = {}) {
+    await this.flush(SETTLE);
+    const found = [];
+    while (found.length < limit) {
+      const { items } = await this.#page(since, Math.min(PAGE, limit - found.length), kind);
+      found.push(...items);
+      if (items.length < PAGE) break;
+      since = items.at(-1).seq;
+    }
+    return found;
+  }
+
+  /** The latest messages, oldest first. From the end, a page at a time: its cost does not grow with the session. */
+  async history({ limit = 50, role } = {}) {
+    await this.flush(SETTLE);
+    let end = (await this.#page(LAST, 1)).last_seq;
+    let size = Math.min(Math.max(4 * limit, 20), PAGE);
+    const found = [];
+    while (end > 0 && found.length < limit) {
+      const begin = Math.max(end - size, 0);
+      const { items } = await this.#page(begin, size);
+      for (const event of items.filter((row) => row.seq <= end).reverse()) {
+        const by = ROLES[event.kind];
+        if (by && (!role || role === by) && found.length < limit) {
+          found.push({ seq: event.seq, role: by, text: event.text, at: event.at, name: event.actor.name });
+        }
+      }
+      [end, size] = [begin, Math.min(2 * size, PAGE)];
+    }
+    return found.reverse();
+  }
+
+  /** A file of the session, as bytes; a key of the role agent may take none (403). */
+  async export(format = "markdown") {
+    await this.flush(SETTLE);
+    const path = `/api/v1/sessions/${(await this.open()).id}/export?format=${encodeURIComponent(format)}`;
+    return exchange(this.#desk, "GET", path, undefined, { asBytes: true, timeout: 300_000 });
+  }
+
+  /** Wait so many ms until the desk has all that was recorded; whether it has. */
+  flush(timeout = 30_000) {
+    return this.#delivery.flush(timeout);
+  }
+
+  progress() {
+    return this.#delivery.progress();
+  }
+
+  async exchangeState(method, query, body) {
+    const { id } = await this.open();
+    return exchange(this.#desk, method, `/api/v1/sessions/${id}/state${query}`, body, { timeout: 10_000 });
+  }
+
+  async #page(after, limit, kind) {
+    const query = new URLSearchParams({ after, limit, ...(kind && { kind }) });
+    return exchange(this.#desk, "GET", `/api/v1/sessions/${(await this.open()).id}/events?${query}`);
+  }
+}
+
+function said(error) {
+  return String(error instanceof Error ? `${error.name}: ${error.message}` : error).slice(0, 10_000);
+}

@@ -1,0 +1,147 @@
+// The client against a real desk (COUNTERSIGN_URL, COUNTERSIGN_API_KEY). Run by test_typescript.py.
+
+import assert from "node:assert/strict";
+import http from "node:http";
+import { test } from "node:test";
+
+const { DeskError, Session, StateConflict } = await import(process.env.COUNTERSIGN_CLIENT);
+const desk = process.env.COUNTERSIGN_URL;
+
+/** Stands before the desk; `fault(number, response)` may answer in its place, `after` when the desk has taken it. */
+async function inFront(fault, after = () => false) {
+  const seen = [];
+  const server = http.createServer(async (request, response) => {
+    const parts = [];
+    for await (const part of request) parts.push(part);
+    seen.push({ path: request.url, at: performance.now() });
+    if (fault(seen.length, response)) return;
+    const headers = { Authorization: request.headers.authorization, "Content-Type": "application/json" };
+    const body = parts.length ? Buffer.concat(parts) : undefined;
+    const answer = await fetch(desk + request.url, { method: request.method, headers, body });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    if (after(seen.length, response)) return;
+    response.writeHead(answer.status, { "Content-Type": "application/json" });
+    response.end(bytes);
+  });
+  await new Promise((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  return { url: `http://127.0.0.1:${server.address().port}`, seen, close: () => server.close() };
+}
+
+test("a turn, a call and its tokens are in the log", async () => {
+  const session = await Session.create("ts-1", "Shop", { userId: "ines", metadata: { shop: "Porto" } });
+  const result = await session.turn("Where is 4711?", async (turn) => {
+    const found = await session.toolCall("find", { order: "4711" }, () => ({ sent: true }));
+    session.usage({ model: "claude-sonnet-4-5", inputTokens: 10, cacheReadTokens: 5, outputTokens: 2 });
+    turn.reply("At sea.");
+    return found;
+  });
+  assert.deepEqual(result, { sent: true });
+  await assert.rejects(session.turn("And 4712?", () => { throw new RangeError("no such order"); }), RangeError);
+  await session.toolCall("pay", {}, (call) => call.denied("too much"));
+  assert.equal(await session.flush(), true);
+  const events = await session.events();
+  assert.deepEqual(events.map((event) => event.kind), [
+    "user_message", "tool_call", "tool_result", "model_request", "agent_message", "user_message", "error", "tool_call",
+    "tool_result",
+  ]);
+  assert.equal(events.at(6).text, "RangeError: no such order");
+  assert.equal(events.at(8).tool.status, "denied");
+  assert.deepEqual((await session.history({ limit: 2 })).map(({ role, text }) => [role, text]), [
+    ["assistant", "At sea."], ["user", "And 4712?"],
+  ]);
+  assert.equal((await session.history({ role: "assistant" })).length, 1);
+  assert.deepEqual(await session.events({ since: 4, kind: "agent_message" }), [events[4]]);
+});
+
+test("batches, pages, and an event that is refused alone", async () => {
+  const problems = [];
+  const session = new Session("ts-many", "Shop", { onError: (error) => problems.push(error.message) });
+  for (let n = 0; n < 2300; n += 1) session.sendMessage(`message ${n}`, n % 2 ? "assistant" : "user");
+  session.record("no_such_kind", { text: "x" });
+  session.sendMessage("the last");
+  assert.equal(await session.flush(120_000), true);
+  assert.equal(session.progress().sent, 2301);
+  assert.equal(session.progress().refused, 1);
+  assert.match(problems.join(), /1 event\(s\) were not recorded: 422/);
+  const said = await session.history({ limit: 700 });
+  assert.equal(said.length, 700);
+  assert.equal(said.at(-1).text, "the last");
+  assert.equal((await session.events({ limit: 1100 })).length, 1100);
+});
+
+test("answers that are lost double nothing, a desk that is away loses nothing", async () => {
+  const drop = (number, response) => number % 3 === 0 && response.socket.destroy();
+  const front = await inFront((number, response) => {
+    if (number > 4) return false;
+    response.socket.destroy();
+    return true;
+  }, (number, response) => Boolean(drop(number, response)));
+  const session = new Session("ts-lost", "Shop", { url: front.url, onError: () => {} });
+  for (let n = 0; n < 50; n += 1) {
+    session.sendMessage(`message ${n}`);
+    if (n % 10 === 0) await new Promise((resolve) => { setTimeout(resolve, 150); });
+  }
+  assert.equal(await session.flush(60_000), true);
+  front.close();
+  const texts = (await new Session("ts-lost", "Shop").events()).map((event) => event.text);
+  assert.deepEqual(texts, Array.from({ length: 50 }, (_, n) => `message ${n}`));
+  const again = new Session("ts-lost", "Shop");
+  again.sendMessage("twice", "user", { clientId: "one" });
+  again.sendMessage("twice", "user", { clientId: "one" });
+  await again.flush();
+  assert.equal(again.progress().repeated, 1);
+});
+
+test("a 429 is waited for as long as the desk asks", async () => {
+  const front = await inFront((number, response) => {
+    if (number !== 2) return false;
+    response.writeHead(429, { "Retry-After": "1", "Content-Type": "application/json" });
+    response.end('{"status": 429, "detail": "many wait"}');
+    return true;
+  });
+  const session = new Session("ts-429", "Shop", { url: front.url, onError: () => {} });
+  session.sendMessage("later");
+  assert.equal(await session.flush(30_000), true);
+  front.close();
+  const [, refused, taken] = front.seen;
+  assert.ok(taken.at - refused.at >= 990, `${taken.at - refused.at} ms`);
+  assert.equal(session.progress().sent, 1);
+});
+
+test("what does not fit is told of in the log", async () => {
+  const session = new Session("ts-full", "Shop", { limit: 600, onError: () => {} });
+  const kept = Array.from({ length: 10 }, (_, n) => session.sendMessage(`message ${n}`)).filter(Boolean).length;
+  assert.equal(session.progress().missing, 10 - kept);
+  await session.flush();
+  session.sendMessage("the next");
+  await session.flush();
+  const events = await session.events();
+  assert.equal(events.at(-2).text, `${10 - kept} event(s) before this one were not recorded: too many waited`);
+});
+
+test("state has versions, and two writers lose nothing", async () => {
+  const [one, two] = ["a", "b"].map(() => new Session("ts-state", "Shop", { userId: "ines" }));
+  assert.equal(await one.getState("cart", "none"), "none");
+  assert.equal(await one.setState("cart", ["tea"]), 1);
+  assert.deepEqual(await two.getState("cart"), ["tea"]);
+  await one.setState("cart", ["tea", "milk"]);
+  await assert.rejects(two.setState("cart", []), StateConflict);
+  const add = (session) => session.updateState("count", (value) => value + 1, "app", 0);
+  await Promise.all(Array.from({ length: 8 }, (_, n) => add(n % 2 ? one : two)));
+  assert.equal(await two.getState("app:count"), 8);
+  await one.setState("user:language", "pt");
+  assert.equal((await two.searchState("pt"))[0].key, "language");
+  await one.setState("step", { n: 1 }, "temp");
+  assert.deepEqual(await one.getState("step", null, "temp"), { n: 1 });
+  assert.equal(await two.deleteState("user:language"), true);
+  await one.clearState();
+  assert.equal(await one.getState("cart", null), null);
+  await assert.rejects(new Session("ts-state", "Shop", { userId: "bob" }).getState("user:x"), DeskError);
+});
+
+test("an agent's key exports nothing, and a desk that is not there is said", async () => {
+  await assert.rejects(new Session("ts-1", "Shop").export(), (error) => error.status === 403);
+  const nowhere = new Session("x", "Shop", { url: "http://127.0.0.1:9" });
+  await assert.rejects(nowhere.getState("a"), (error) => error instanceof DeskError && error.status === 0);
+  assert.equal((await nowhere.approve("pay", {})).allowed, false);
+});

@@ -1,0 +1,19 @@
+import { DeskError, Session, StateConflict, type Decision, type Message } from "../../../sdk/ts/index.js";
+
+export async function program(): Promise<string> {
+  const session = await Session.create("a", "Shop", { userId: "ines", onError: (error) => error.message });
+  const sent: string = session.sendMessage("hello", "user", { clientId: "one" });
+  const found: { order: string } = await session.toolCall("find", { order: "1" }, async () => ({ order: "1" }));
+  session.usage({ model: "m", inputTokens: 1 });
+  const decision: Decision = await session.approve("pay", { amount: 1 }, { wait: 1000 });
+  const said: Message[] = await session.history({ limit: 1, role: "assistant" });
+  const file: Uint8Array = await session.export("jsonl");
+  const version: number = await session.setState("cart", ["tea"], "user", { ifVersion: 0 });
+  const cart: string[] = await session.updateState<string[]>("cart", (held) => [...held, "milk"], "user", []);
+  // @ts-expect-error: no such role
+  session.sendMessage("hello", "robot");
+  // @ts-expect-error: a model is said
+  session.usage({ inputTokens: 1 });
+  const error: DeskError = new StateConflict("x");
+  return [sent, found.order, decision.status, said.length, file.length, version, cart.length, error.status].join();
+}
