@@ -18,7 +18,7 @@ from sessions_app.services.graph.recording import Recorded
 from tests.services.build import answer, append, call, event, result, user
 from vcon_app.drafts import EventDraft, Finding, Losses, SessionDraft
 from vcon_app.formats import upg
-from vcon_app.formats.html.totals import Tally
+from vcon_app.formats.html.totals import Total
 from vcon_app.formats.upg import canon, stream
 from vcon_app.queries.log_reader import LogEvents, session_draft
 from vcon_app.services.exports import agent_graph, writing
@@ -145,7 +145,7 @@ def test_many_sessions_are_written_in_pieces_that_stay_small(monkeypatch):
     monkeypatch.setattr(stream, "PIECE", 4_096)
     options = {"created_at": datetime(2026, 11, 23, tzinfo=UTC)}
     parts = (
-        (SessionDraft(external_id=f"s{number}", title="T" * 50, agent_name="A"), [], {"tally": (Tally(), 1)})
+        (SessionDraft(external_id=f"s{number}", title="T" * 50, agent_name="A"), [], {"tally": (Total(), 1)})
         for number in range(300)
     )
     pieces = list(stream.write_stream(parts, Losses(), options=options))

@@ -107,7 +107,7 @@ class Turnlike:
     """What a context needs of a turn."""
 
     def __init__(self, session):
-        self.session, self.agent = session, session.agent
+        self.session, self.session_id, self.agent = session, session.pk, session.agent
 
     def events(self, *, after, kinds):
         return Event.objects.filter(session=self.session, seq__gt=after, kind__in=kinds).order_by("seq")

@@ -15,7 +15,7 @@ from ...drafts import EventDraft, Events, Json, Losses, Option, SessionDraft
 from ..common import origins
 from ..common.times import parse, rfc3339
 from ..common.values import dict_of, list_of, text_of
-from ..html.totals import Tally, count
+from ..html.totals import Total, count
 from . import canon, gates
 from .gates import TOOL
 from .read import NATIVE, phase_of
@@ -170,7 +170,7 @@ class SessionGraph:
                 losses.lose("edges to another session of the same graph", "that one is not in this file")
 
 
-def _counted(events: Iterable[EventDraft], options: dict[str, Any]) -> tuple[Tally, int]:
+def _counted(events: Iterable[EventDraft], options: dict[str, Any]) -> tuple[Total, int]:
     total, turns = count(events, options.get("costs"))
     return total, len(turns) - 1
 
@@ -214,7 +214,7 @@ class _Own:
             self.graph.joined.add(id)
             self.graph.edges.append({"id": id, "source": source, "target": target, "type": kind})
 
-    def describe(self, total: Tally, turns: int, options: dict[str, Any]) -> None:
+    def describe(self, total: Total, turns: int, options: dict[str, Any]) -> None:
         """The session's own node, its definition and its tools, from what the whole log came to."""
         raw = next((n for n in self.graph.nodes if isinstance(n, dict) and n.get("id") == self.id), None)
         if raw is None and self.record:
@@ -319,7 +319,7 @@ def _linked(raw: dict[str, Any], session: SessionDraft, options: dict[str, Any])
     return {"external_tool": TOOL, "external_ref": place, "external_id": session.external_id}
 
 
-def _numbers(total: Tally, turns: int, node: dict[str, Any]) -> dict[str, Json]:
+def _numbers(total: Total, turns: int, node: dict[str, Any]) -> dict[str, Json]:
     """What the log came to; what it does not say is left out, never 0."""
     stated = dict_of(node.get("properties"))
     numbers: dict[str, Json] = {

@@ -15,7 +15,7 @@ from django.utils import timezone
 from sessions_app.models import Agent, GraphNode, Session, ToolCall
 from vcon_app.drafts import EventDraft, Losses
 from vcon_app.formats import upg
-from vcon_app.formats.html.totals import COUNTED, Tally
+from vcon_app.formats.html.totals import COUNTED, Total
 from vcon_app.formats.upg.stream import Part
 from vcon_app.queries.log_reader import LogEvents, session_draft
 
@@ -85,8 +85,8 @@ def _tools(page: Sequence[Session]) -> dict[UUID, dict[str, int]]:
     return found
 
 
-def _tally(session: Session, tools: dict[str, int]) -> Tally:
-    return Tally(
+def _tally(session: Session, tools: dict[str, int]) -> Total:
+    return Total(
         errors=session.error_count, tool_calls=session.tool_call_count, cost=session.cost_amount,
         uncosted=bool(session.unpriced_tokens), models=dict.fromkeys(session.model_names), tools=tools,
         **{name: getattr(session, name) for name in COUNTED},
