@@ -14,10 +14,10 @@ from tests.browser import server
 from tests.sdk.bad_desks import GARBAGE, LIES, answering, http, lying, nobody, nowhere, pause
 from tests.sdk.conftest import a_moment
 
-from .libraries import PINNED, finished, start
+from .libraries import finished, start
 
-EXAMPLES = [name for name in PINNED if name not in ("acp", "mcp", "claude-agent-sdk")]
-"""Those whose page is a program with a model; the others have tests of their own."""
+EXAMPLES = ["openai-agents", "pydantic-ai", "google-adk", "agent-framework", "langchain", "ag-ui"]
+"""Those whose page in docs/gate is a program with a model; the others have tests of their own."""
 ASKED = {"order": "4711", "amount": 40.0}
 EDITED = {"order": "4711", "amount": 4.5}
 
