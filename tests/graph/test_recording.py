@@ -177,5 +177,5 @@ def test_logs_from_before_are_read_by_the_migration_as_new_events_are(agent):
     assert before[0]["told"] == {} and before[0]["about_id"] == before[1]["id"]
     GraphNode.objects.all().delete()
     with connection.cursor() as cursor:
-        cursor.execute(import_module("sessions_app.migrations.0052_graph").TOLD)
+        cursor.execute(import_module("sessions_app.migrations.0053_graph_of_events").TOLD)
     assert list(GraphNode.objects.order_by("id").values(*columns)) == before

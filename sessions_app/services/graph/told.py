@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sessions_app.prepared import Statement, run
 
-# Evidence answers its decision, or names it by its key where that comes later. Migration 0052 has the same statement
+# Evidence answers its decision, or names it by its key where that comes later. Migration 0053 has the same statement
 # for the logs that were there before.
 TOLD = Statement("""
 INSERT INTO sessions_app_graphnode (
