@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -14,8 +14,9 @@ pytestmark = [
     pytest.mark.usefixtures("document_storage"),
     pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume asynchronous iterators"),
 ]
-TODAY = datetime.now(UTC).date().isoformat()
-DAYS = {"from": TODAY, "to": TODAY}
+TODAY = datetime.now(UTC).date()
+DAYS = {"from": TODAY.isoformat(), "to": (TODAY + timedelta(days=1)).isoformat()}
+"""A test that was read before midnight may run after it."""
 
 
 def test_an_admin_downloads_the_evidence_pack(admin):

@@ -127,6 +127,7 @@ def test_history_events_and_export(desk_server, workspace, agent_key, tmp_path):
     for n in range(700):
         run.message(f"question {n}", "user")
         run.message(f"answer {n}")
+    assert run.flush(SENT)
     assert [said["text"] for said in run.history(3)] == ["answer 698", "question 699", "answer 699"]
     asked = run.history(400, "user")
     assert [said["text"] for said in asked] == [f"question {n}" for n in range(300, 700)]
