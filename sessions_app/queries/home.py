@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from sessions_app.models import Session, Turn
@@ -35,17 +35,19 @@ def running(workspace_id: UUID) -> QuerySet[Session]:
 
 
 def went_wrong(workspace_id: UUID) -> QuerySet[Session]:
-    """Sessions with a turn that had errors and ended today, and those that ended badly today.
+    """Sessions whose last turn with errors ended today, and those that ended badly today.
 
-    A session that goes on today may have had its errors days ago.
+    A session that goes on today may have had its errors days ago. Only its last turn with errors is looked at: one that
+    has gone wrong for weeks has thousands.
     """
     since = midnight()
     bad = _sessions(workspace_id).filter(
         measures__workspace=workspace_id, measures__is_bad=True, measures__last_day__gte=since.date()
     )
-    of_today = Turn.objects.filter(session=OuterRef("pk"), errors__gt=0, ended_at__gte=since)
+    of_session = Turn.objects.filter(session=OuterRef("pk"), errors__gt=0)
+    went_wrong_at = Subquery(of_session.order_by("-index").values("ended_at")[:1])
     ended_badly = Q(phase__in=(Session.Phase.CRASHED, Session.Phase.TIMED_OUT), ended_at__gte=since)
-    bad = bad.filter(Exists(of_today) | ended_badly)
+    bad = bad.alias(went_wrong_at=went_wrong_at).filter(Q(went_wrong_at__gte=since) | ended_badly)
     return bad.order_by(F("ended_at").desc(nulls_last=True), "-id")[:SHOWN]
 
 

@@ -37,10 +37,8 @@ from .reads import Reads, counted
 BY = audit.Actor("member", "m-1", "Somebody")
 FEW, MANY = 130, 1_300
 """Copies of everything, and half as many turns in one long session. With ten times as many ..."""
-GROWS, MORE = 1.3, 150
-"""... no address may read more than 1.3 times the rows and 150 more: two pages of 50 that fill up, and what Home looks
-at in the hours after midnight, when fewer sessions have had an error today and it goes through more turns for them.
-"""
+GROWS, MORE = 1.3, 100
+"""... no address may read more than 1.3 times the rows and 100 more: two pages of 50 that fill up."""
 MOST = 2_000
 """Rows that an answer may cost at most."""
 BOUNDS = (

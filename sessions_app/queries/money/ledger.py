@@ -141,7 +141,8 @@ def providers(found: QuerySet[CallUsage], most: int | None) -> list[Provider] | 
 
     None where more than ``most`` calls pass: adding up a million is asked for by name, with None.
     """
-    if most is not None and len(found.order_by().values_list("pk")[: most + 1]) > most:
+    # without an order PostgreSQL may take the sessions first, of which most have no call
+    if most is not None and len(found.order_by(WITHIN, "-id").values_list("pk")[: most + 1]) > most:
         return None
     succeeded = Q(status="ok")
     sums = {
