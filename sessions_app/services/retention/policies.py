@@ -46,7 +46,7 @@ def set_policy(session_id: UUID, said: dict[str, Any], *, by: audit.Actor, is_ad
     strategies.of_policy(row.prune_strategy, row.max_messages)
     after = row.policy()
     if not is_admin:
-        _refuse_shortening(before, after)
+        _refuse_shortening(before, after, was_said=row.is_set)
     row.is_set, row.set_by, row.set_at, row.looked_seq = True, by.name, timezone.now(), -1
     row.save()
     if after != before:
@@ -80,12 +80,15 @@ def of_session(session_id: UUID) -> SessionRetention:
     return SessionRetention.objects.filter(pk=session_id).first() or SessionRetention(session_id=session_id)
 
 
-def _refuse_shortening(before: dict[str, Any], after: dict[str, Any]) -> None:
+def _refuse_shortening(before: dict[str, Any], after: dict[str, Any], *, was_said: bool) -> None:
+    """Days that were taken back are days without an end: who may not shorten them does not say shorter ones then."""
     if before["immutable"] and after != before:
         raise NotAllowed("this session is on hold (immutable): only an admin lifts the hold or changes its retention")
     old, new = before["ttl_days"], after["ttl_days"]
     if old is not None and new is not None and new < old:
         raise NotAllowed(f"this session was to be kept for {old} days: only an admin makes that {new}")
+    if was_said and old is None and new is not None:
+        raise NotAllowed(f"this session was to be kept without an end: only an admin makes that {new} days")
 
 
 def _action(before: dict[str, Any], after: dict[str, Any]) -> str:

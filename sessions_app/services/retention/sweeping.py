@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
+from uuid import UUID
 
 from django.db.models import F, Q
 from django.utils import timezone
@@ -61,9 +62,14 @@ def report() -> Iterator[Due]:
 def over() -> Iterator[Session]:
     """Sessions whose days are over, and which nothing keeps: not on hold, and nobody is asked or at work in them."""
     for row in _rows(Q(immutable=False, ttl_days__isnull=False)):
-        end = expires_at(row, row.session)
-        if end is not None and end <= timezone.now() and not _waits(row.session):
+        if _is_over(row, row.session):
             yield row.session
+
+
+def is_still_over(session_id: UUID) -> bool:
+    """The same of one session, read anew: for who has locked it to delete it."""
+    row = SessionRetention.objects.filter(pk=session_id, immutable=False, is_set=True).first()
+    return row is not None and _is_over(row, Session.objects.defer("source_record").get(pk=session_id))
 
 
 def due_of(row: SessionRetention) -> Due | None:
@@ -118,6 +124,11 @@ def _what(row: SessionRetention, session: Session, strategy: Strategy) -> What:
     if strategy.kind == "ttl_days" and _waits(session):
         return "waits"
     return "prune" if row.auto_prune else "expired"
+
+
+def _is_over(row: SessionRetention, session: Session) -> bool:
+    end = expires_at(row, session)
+    return end is not None and end <= timezone.now() and not _waits(session)
 
 
 def _waits(session: Session) -> bool:

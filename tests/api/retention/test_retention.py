@@ -75,6 +75,8 @@ def test_a_client_lengthens_and_only_an_admin_shortens(api, admin):
     ok(api.patch(f"sessions/{id}", {"retention": {"ttl_days": 60}}))
     refused(api.patch(f"sessions/{id}", {"retention": {"ttl_days": 59}}), 403)
     ok(admin.patch(f"sessions/{id}", {"retention": {"ttl_days": None}}))
+    ended = refused(api.patch(f"sessions/{id}", {"retention": {"ttl_days": 1}}), 403)
+    assert "without an end" in ended["detail"]
     entries = AuditEntry.objects.filter(subject_id=id).exclude(action="session.created").order_by("seq")
     actions = ["session.held", "session.hold_lifted", "session.retention_set", "session.retention_set"]
     assert [entry.action for entry in entries] == actions
