@@ -238,6 +238,11 @@ class _Recorded(State):
         done: Json = json.loads(self._exchange("POST", f"/api/v1/sessions/{self._opened()}/prune", body, PATIENCE))
         return done
 
+    def _show_pruned(self) -> Json:
+        path = f"/api/v1/sessions/{self._opened()}/show-pruned"
+        shown: Json = json.loads(self._exchange("POST", path, b""))
+        return shown
+
     def _exchange(self, method: str, path: str, body: bytes | None = None, timeout: float = PROMPT) -> bytes:
         try:
             desk, key = self._desk()
@@ -331,6 +336,13 @@ class Session(_Recorded):
         """
         return self._prune(strategy, window_size, threshold, dry_run)
 
+    def show_pruned(self) -> Json:
+        """Bring all that was pruned into sight again: ``{messages, events}``. For a key of the role ``reviewer``.
+
+        The desk prunes it no more by itself, until ``prune`` or another retention. Raises ``DeskError``.
+        """
+        return self._show_pruned()
+
     def retention(self) -> Json:
         """The policy, what is due by it, and what was pruned. Raises ``DeskError``."""
         return self._retention_there()
@@ -378,6 +390,10 @@ class AsyncSession(_Recorded):
     ) -> Json:
         """As ``Session.prune``."""
         return await asyncio.to_thread(self._prune, strategy, window_size, threshold, dry_run)
+
+    async def show_pruned(self) -> Json:
+        """As ``Session.show_pruned``."""
+        return await asyncio.to_thread(self._show_pruned)
 
     async def retention(self) -> Json:
         """As ``Session.retention``."""

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from sessions_app.models import HiddenSpan, Pruning, Session
+from sessions_app.models import HiddenSpan, Pruning, Session, SessionRetention
 from sessions_app.queries.retention import plans
 from sessions_app.queries.retention.plans import Plan
 from sessions_app.queries.retention.strategies import Strategy
@@ -64,10 +64,12 @@ def prune(
     by: audit.Actor,
     advice: Advice = NO_ADVICE,
     still_due: Callable[[Session], bool] = lambda session: True,
+    leaves_shown: bool = False,
 ) -> Pruned | None:
     """Take messages out of sight; None where it is no longer due. Raises ``policies.Held``, ``Session.DoesNotExist``.
 
-    What is known of the session when it is locked counts: ``still_due`` is asked then.
+    What is known of the session when it is locked counts: ``still_due`` is asked then. ``leaves_shown``: what a person
+    showed again stays in sight; who prunes by hand takes it, too.
     """
     row = policies.lock(session_id)
     if row.immutable:
@@ -75,7 +77,11 @@ def prune(
     session = Session.objects.defer("source_record").get(pk=session_id)
     if not still_due(session):
         return None
-    return _apply(session, plans.plan(session, strategy, advice.keep), by, advice)
+    shown = row.shown_through if leaves_shown else 0
+    done = _apply(session, plans.plan(session, strategy, advice.keep, shown_through=shown), by, advice)
+    if row.shown_through != shown and done.marker:
+        SessionRetention.objects.filter(pk=session_id).update(shown_through=0)
+    return done
 
 
 def _apply(session: Session, planned: Plan, by: audit.Actor, advice: Advice) -> Pruned:
