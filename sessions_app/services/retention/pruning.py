@@ -6,7 +6,7 @@ nothing left to do, and one that is killed leaves nothing half done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -33,6 +33,8 @@ class Advice:
     summary: str = ""
     through_seq: int = 0
     """The last event that the summary tells of."""
+    spent: Mapping[str, str | int] = field(default_factory=dict)
+    """What was asked of the model took so many tokens, and so much money: it is paid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ def _apply(session: Session, planned: Plan, by: audit.Actor, advice: Advice) -> 
     audit.record(
         session.workspace_id, by, "session.pruned", subject=("session", session.pk), rule=marker.rule,
         method=marker.method, messages=marker.messages, events=marker.events, first_seq=first, last_seq=last,
+        **advice.spent,
     )  # fmt: skip
     notify.session_changed(session.pk, session.last_seq)
     return Pruned(planned, marker.method, marker.summary, marker)
