@@ -24,9 +24,9 @@ from .out_of_sight import OutOfSight
 from .recording.encoding import encoded
 from .recording.recorder import LIMIT, Progress, recorder_for
 from .recording.spans import ToolCall, Turn
-from .state import DeskError, State, StateConflict
+from .state import DeskError, NotSent, State, StateConflict
 
-__all__ = ["AsyncSession", "DeskError", "Session", "SpoolFull", "StateConflict"]
+__all__ = ["AsyncSession", "DeskError", "NotSent", "Session", "SpoolFull", "StateConflict"]
 Json = dict[str, Any]
 KINDS = {"user": "user_message", "assistant": "agent_message", "system": "system"}
 """Kinds of event by the role of a message."""
@@ -201,6 +201,11 @@ class _Recorded(State):
     def _flushed(self, timeout: float) -> bool:
         return self._recorder.flush(timeout, patient=timeout > SETTLE) if self._recorder else False
 
+    def _settle(self) -> None:
+        """Wait until the desk has what was recorded before. Raises ``NotSent``: who reads would not know what lacks."""
+        if self._recorder and not self._recorder.flush(SETTLE) and (left := self._recorder.unsent_of(self._opening)):
+            raise NotSent(left, self._recorder.progress().fault)
+
     def _desk(self) -> tuple[wire.Address, str]:
         if not self._url or not self._api_key:
             raise NotConfigured(f"{'COUNTERSIGN_API_KEY' if self._url else 'COUNTERSIGN_URL'} is not set")
@@ -232,7 +237,7 @@ class _Recorded(State):
         return found
 
     def _prune(self, strategy: str, window_size: int | None, threshold: int | None, dry_run: bool) -> Json:
-        self._flushed(SETTLE)
+        self._settle()
         wanted = {"strategy": strategy, "window_size": window_size, "threshold": threshold, "dry_run": dry_run}
         body = json.dumps({name: value for name, value in wanted.items() if value is not None}).encode()
         done: Json = json.loads(self._exchange("POST", f"/api/v1/sessions/{self._opened()}/prune", body, PATIENCE))
@@ -255,7 +260,7 @@ class _Recorded(State):
         return data
 
     def _events(self, since: int, limit: int, kind: str | None) -> list[Json]:
-        self._flushed(SETTLE)
+        self._settle()
         found: list[Json] = []
         while len(found) < limit:
             page = self._page(since, min(PAGE, limit - len(found)), kind)["items"]
@@ -267,7 +272,7 @@ class _Recorded(State):
 
     def _history(self, limit: int, role: str | None, include_pruned: bool = False) -> list[Json]:
         """From the end, a page at a time, past what is out of sight: what it costs does not grow with the session."""
-        self._flushed(SETTLE)
+        self._settle()
         gone = OutOfSight(self._out_of_sight, shows_all=include_pruned)
         found: list[Json] = []
         end = gone.before(gone.last_seq)
@@ -300,7 +305,7 @@ class _Recorded(State):
         return page
 
     def _export(self, format: str) -> bytes:
-        self._flushed(SETTLE)
+        self._settle()
         path = f"/api/v1/sessions/{self._opened()}/export?format={quote(format, safe='')}"
         return self._exchange("GET", path, None, PATIENCE)
 
@@ -324,7 +329,10 @@ class Session(_Recorded):
         self, limit: int = 50, role: Literal["user", "assistant", "system"] | None = None, *,
         include_pruned: bool = False,
     ) -> list[Json]:  # fmt: skip
-        """The latest messages in sight, oldest first: ``{seq, role, text, at, name}``. Raises ``DeskError``."""
+        """The latest messages in sight, oldest first: ``{seq, role, text, at, name}``.
+
+        Raises ``DeskError``; ``NotSent`` where the desk does not take within 5 s what this program recorded before.
+        """
         return self._history(limit, role, include_pruned)
 
     def prune(
@@ -348,11 +356,11 @@ class Session(_Recorded):
         return self._retention_there()
 
     def events(self, since: int = 0, limit: int = 500, kind: str | None = None) -> list[Json]:
-        """Events behind the ``seq`` ``since``, as the API answers them. Raises ``DeskError``."""
+        """Events behind the ``seq`` ``since``, as the API answers them. Raises as ``history`` does."""
         return self._events(since, limit, kind)
 
     def export(self, format: str = "markdown") -> bytes:
-        """A file of the session; a key of the role ``agent`` may not (403). Raises ``DeskError``."""
+        """A file of the session; a key of the role ``agent`` may not (403). Raises as ``history`` does."""
         return self._export(format)
 
     def flush(self, timeout: float = 30.0) -> bool:

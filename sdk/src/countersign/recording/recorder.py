@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .. import wire
 from .delivery import Delivery, Stopped
-from .spool import Spool, dead_runs
+from .spool import Spool, dead_runs, events_in
 
 LINGER = 0.1
 """Seconds that a first event waits for others."""
@@ -87,7 +87,7 @@ class Recorder:
         return True
 
     def flush(self, timeout: float, *, patient: bool = True) -> bool:
-        """Send what waits, also of processes that ended, and wait so many seconds for it; whether nothing is left.
+        """Send what waits now, also of processes that ended, and wait so many seconds for it; whether that is done.
 
         Not ``patient``: no longer than until an attempt fails.
         """
@@ -95,11 +95,19 @@ class Recorder:
         for event in (self._urgent, self._hurry, self._wake):
             event.set()
         with self._spool.changed:
-            while not self._is_done() and (left := until - time.monotonic()) > 0:
+            end = self._spool.taken + self._spool.waiting  # a busy program records more meanwhile
+            while not self._is_done(end) and (left := until - time.monotonic()) > 0:
                 if not patient and self._faults > before:
                     break
                 self._spool.changed.wait(left)
-            return self._is_done()
+            return self._is_done(end)
+
+    def unsent_of(self, session: bytes) -> int:
+        """Events of a session that the desk is not known to have, of this run and of ended ones that wait."""
+        files = self._spool.unsent()
+        if not self._has_looked:
+            files += [(path, 0) for path in self._place.glob("*/*.jsonl") if path.parent.name != self.run]
+        return sum(events_in(path, after, session) for path, after in files)
 
     def progress(self) -> Progress:
         """What became of what was put."""
@@ -120,8 +128,8 @@ class Recorder:
         self._spool.forget()
         self._begin()
 
-    def _is_done(self) -> bool:
-        return not self._spool.waiting and (self._thread is None or self._has_looked)
+    def _is_done(self, end: int) -> bool:
+        return self._spool.taken >= end and (self._thread is None or self._has_looked)
 
     def _start(self) -> None:
         with self._starting:
