@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path
 
 from .views import audit, compare, home, oversight, search, session_list, sign_in, sign_in_links, stops
-from .views.agents import agents, forms, versions
+from .views.agents import agents, build, forms, versions
 from .views.approvals import attention, batch, decisions, handling, inbox, reasons, stream
 from .views.graph import forms as graph_forms
 from .views.graph import pages as graph
@@ -109,6 +109,7 @@ agent_urls = [
     path("agents/+/", forms.create, name="agent-create"),  # no slug has a "+"
     path("agents/<slug:slug>/", agents.detail, name="agent-detail"),
     path("agents/<slug:slug>/chat/", chat.begin, name="agent-chat"),
+    path("agents/<slug:slug>/build/", build.begin, name="agent-build"),
     path("agents/<slug:slug>/graph/", graph.of_agent, name="agent-graph"),
     path("agents/<slug:slug>/edit/", forms.edit, name="agent-edit"),
     path("agents/<slug:slug>/status/", forms.change_status, name="agent-status"),

@@ -20,8 +20,9 @@ from vcon_app.models import Import, SourceDocument
 from . import pseudo
 
 PAGES = [
-    "/", "/agents/", "/agents/AGENT/", "/agents/AGENT/chat/", "/agents/AGENT/edit/", "/agents/AGENT/versions/",
-    "/agents/AGENT/versions/1/", "/agents/+/", "/approvals/", "/approvals/CARD/", "/approvals/CARD/always",
+    "/", "/agents/", "/agents/AGENT/", "/agents/AGENT/chat/", "/agents/AGENT/build/", "/agents/AGENT/edit/",
+    "/agents/AGENT/versions/", "/agents/AGENT/versions/1/", "/agents/+/",
+    "/approvals/", "/approvals/CARD/", "/approvals/CARD/always",
     "/approvals/reasons/", "/approvals/DECIDED/", "/audit/", "/audit/?from=x", "/oversight/", "/stops/",
     "/sessions/", "/sessions/?status=idle&origin=api&verdict=none&from=x", "/sessions/compare/",
     "/sessions/compare/?session=SESSION", "/sessions/compare/?session=SESSION&session=OTHER",
