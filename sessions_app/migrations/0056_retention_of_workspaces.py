@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     """A retention for the sessions of a workspace that have none of their own; reasons of holds; what was pruned can be
     shown again."""
 
-    dependencies = [("sessions_app", "0053_graph_of_events")]
+    dependencies = [("sessions_app", "0055_built_in_agent")]
 
     operations = [
         migrations.AddField("workspace", "retention", models.JSONField(db_default={}, default=dict)),
