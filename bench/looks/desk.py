@@ -120,6 +120,7 @@ def _settings() -> dict[str, str]:
     return {
         "settings": "/settings/", "rubrics": "/settings/rubrics/", "notices": "/settings/notices/",
         "webhooks": "/settings/webhooks/", "slack": "/settings/slack/",
-        "absences": "/settings/absences/", "retention": "/settings/retention/", "policies": "/settings/policies/", "new-policy": "/settings/policies/new",
+        "absences": "/settings/absences/", "retention": "/settings/retention/",
+        "policies": "/settings/policies/", "new-policy": "/settings/policies/new",
         "policy-version": "/settings/policies/versions/1/", "grants": "/settings/grants/",
     }  # fmt: skip
