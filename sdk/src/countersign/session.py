@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import uuid
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
@@ -21,6 +20,7 @@ from . import wire
 from .answers import Decision
 from .client import AsyncClient, Client, NotConfigured
 from .out_of_sight import OutOfSight
+from .recording.clock import now
 from .recording.encoding import encoded
 from .recording.recorder import LIMIT, Progress, recorder_for
 from .recording.spans import ToolCall, Turn
@@ -30,6 +30,7 @@ __all__ = ["AsyncSession", "DeskError", "NotSent", "Session", "SpoolFull", "Stat
 Json = dict[str, Any]
 KINDS = {"user": "user_message", "assistant": "agent_message", "system": "system"}
 """Kinds of event by the role of a message."""
+ACTORS = {"user": "person", "assistant": "agent", "system": "system"}
 ROLES = {kind: role for role, kind in KINDS.items()}
 PAGE = 500
 """Events that the desk answers at once."""
@@ -91,8 +92,7 @@ class _Recorded(State):
         """A message, ``name``: of whom; one of the user begins a turn. Answers its client id, or nothing."""
         if role not in KINDS:
             return self._wrong(ValueError(f'"{role}" is no role: use user, assistant or system'))
-        actor = {"user": "person", "assistant": "agent", "system": "system"}[role]
-        more = {"actor": {"kind": actor, "name": name}} if name else {}
+        more = {"actor": {"kind": ACTORS[role], "name": name}} if name else {}
         return self.record(KINDS[role], text=text, model=model, data=data, client_id=client_id, **more)
 
     def turn(self, prompt: str, *, name: str | None = None) -> Turn:
@@ -156,8 +156,10 @@ class _Recorded(State):
             return self._wrong(NotConfigured("this session is not recorded"))
         try:
             client_id = client_id or f"{recorder.run}-{next(recorder.numbers)}"
-            event = {"client_id": client_id, "kind": kind, "at": datetime.now(UTC).isoformat()}
-            event |= {name: value for name, value in fields.items() if value is not None}
+            event = {"client_id": client_id, "kind": kind, "at": now()}
+            for name, value in fields.items():
+                if value is not None:
+                    event[name] = value
             if self._missing:
                 self._tell_what_is_missing()
             if self._put(encoded(event, strict=self.strict)):
@@ -186,7 +188,7 @@ class _Recorded(State):
         said = f"{self._missing} event(s) before this one were not recorded: the spool was full"
         note = {
             "client_id": f"{self._recorder.run}-{next(self._recorder.numbers)}", "kind": "note", "text": said,
-            "at": datetime.now(UTC).isoformat(), "actor": {"kind": "system"}, "data": {"missing": self._missing},
+            "at": now(), "actor": {"kind": "system"}, "data": {"missing": self._missing},
         }  # fmt: skip
         if self._put(encoded(note, strict=True)):
             self._missing = 0

@@ -57,6 +57,7 @@ class Recorder:
         self._delivery = Delivery(self._desk, self._key, self._pause, self._note_fault)
         self._wake, self._hurry, self._urgent = threading.Event(), threading.Event(), threading.Event()
         self._fault, self._faults = "", 0
+        self._is_awake = False
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._has_looked = False  # at what others left
@@ -80,7 +81,8 @@ class Recorder:
                 spool.changed.wait(1.0)
         if self._thread is None:
             self._start()
-        if not self._wake.is_set():
+        if not self._is_awake:
+            self._is_awake = True
             self._wake.set()
         if spool.waiting >= FULL and not self._hurry.is_set():
             self._hurry.set()
@@ -150,6 +152,7 @@ class Recorder:
                     looked = time.monotonic()
                     self._send_others()
                 self._wake.clear()
+                self._is_awake = False  # before it looks: who puts something from here on wakes it
                 if not self._spool.waiting:
                     self._wake.wait(LOOK)
                     continue

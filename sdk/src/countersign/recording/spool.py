@@ -32,7 +32,8 @@ class Spool:
     def __init__(self, desk: Path, limit: int) -> None:
         """Raises ``OSError`` where it cannot be written."""
         self.desk, self.limit = desk, limit
-        self.changed = threading.Condition()
+        self._room = threading.RLock()
+        self.changed = threading.Condition(self._room)
         self.waiting = 0
         """Bytes that the desk has not got."""
         self.taken = 0
@@ -47,7 +48,7 @@ class Spool:
 
     def put(self, key: int, session: bytes, event: bytes) -> bool:
         """Append an event. False where there is no room. Raises ``OSError`` where the disk takes nothing."""
-        with self.changed:
+        with self._room:  # the lock alone: a condition is Python, which a caller's thread would go through
             if self._file < 0 or self._segments[-1][1] >= SEGMENT:
                 self._begin_segment()
             line = b"%d %b\n" % (key, event)
