@@ -105,6 +105,7 @@ def _things(workspace: Workspace, agent: Agent) -> dict[str, str]:
     return {
         "agent": reverse("agent-detail", args=[agent.slug]),
         "chat": reverse("agent-chat", args=[here.slug]),
+        "build": reverse("agent-build", args=[agent.slug]),
         "edit-agent": reverse("agent-edit", args=[here.slug]),
         "versions": reverse("agent-versions", args=[here.slug]),
         "card": reverse("approval-detail", args=[asked.pk]),

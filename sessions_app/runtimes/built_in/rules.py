@@ -99,7 +99,8 @@ class _Look:
 
 def _latest(look: _Look, question: str) -> str:
     found = look.ask("list_live_agent_sessions", agent=look.agent_id, limit=SHOWN)["sessions"]
-    return _listed("The latest sessions", map(_session, found), "There are no sessions.")
+    lines = [f"{_session(row)} {_cite(row)}" for row in found]
+    return _listed("The latest sessions", lines, "There are no sessions.")
 
 
 def _failed(look: _Look, question: str) -> str:
@@ -108,8 +109,8 @@ def _failed(look: _Look, question: str) -> str:
     for row in found:
         read = look.ask("read_live_agent_session", session_id=row["id"], kind="error", limit=1)
         first = next(iter(read["events"]), None)
-        why = f": “{_line(first.get('untrusted_text', ''))}” [{row['id']}#{first['seq']}]" if first else ""
-        lines.append(_session(row) + why)
+        why = f": “{_line(first.get('untrusted_text', ''))}”" if first else ""
+        lines.append(f"{_session(row)}{why} {_cite(row, first)}")
     return _listed("The latest sessions with errors", lines, "No session has errors.")
 
 
@@ -131,7 +132,8 @@ def _usage(look: _Look, question: str) -> str:
     for row in found:
         used = look.ask("get_agent_session_usage", session_id=row["id"], limit=1)["session"]["usage"] or {}
         total = used.get("total_tokens")
-        lines.append(_session(row) + (f", {total:,} tokens" if isinstance(total, int) else ", tokens unknown"))
+        tokens = f"{total:,} tokens" if isinstance(total, int) else "tokens unknown"
+        lines.append(f"{_session(row)}, {tokens} {_cite(row)}")
     return _listed("The sessions that cost the most", lines, "There are no sessions.")
 
 
@@ -166,7 +168,7 @@ def _search(look: _Look, question: str) -> str:
     for row in found:
         for hit in row["untrusted_hits"][:2]:
             around = "".join(piece["text"] for piece in hit["snippet"])
-            lines.append(f"“{_line(around)}” [{row['id']}#{hit['seq']}]")
+            lines.append(f"“{_line(around)}” {_cite(row, hit)}")
     return _listed(f"Found for “{_line(words)}”", lines, f"Nothing was found for “{_line(words)}”.")
 
 
@@ -188,9 +190,17 @@ def _rule_of(question: str) -> Callable[[_Look, str], str]:
 
 def _session(row: Json) -> str:
     cost = row["cost"]["amount"]
-    facts = [row["status"], f"{row['turn_count']:,} turns", f"{row['error_count']:,} errors"]
+    facts = [row["status"], _counted(row["turn_count"], "turn"), _counted(row["error_count"], "error")]
     facts += [numbers.money(cost)] if cost is not None else ["cost unknown"]
-    return f"“{_line(row['untrusted_title'])}”, {', '.join(facts)} [{row['id']}]"
+    return f"“{_line(row['untrusted_title'])}”, {', '.join(facts)}"
+
+
+def _cite(session: Json, found: Json | None = None) -> str:
+    return f"[{session['id']}#{found['seq']}]" if found else f"[{session['id']}]"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _listed(head: str, lines: Iterable[str], none: str) -> str:

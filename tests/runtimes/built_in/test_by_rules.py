@@ -38,7 +38,7 @@ def called(chat) -> list[str]:
 def test_the_latest_sessions_with_what_they_were(ask, shop, agent):
     lost, other = session_about(shop), session_about(agent, "Somebody else's")
     said = answer(ask("Hello?"))
-    assert f"“Parcel 4711”, idle, 1 turns, 1 errors, cost unknown [{lost.pk}]" in said
+    assert f"“Parcel 4711”, idle, 1 turn, 1 error, cost unknown [{lost.pk}]" in said
     assert str(other.pk) not in said
 
 
