@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("sessions_app", "0053_graph_of_events")]
+    dependencies = [("sessions_app", "0054_decisions_by_status")]
 
     operations = [
         migrations.AlterField(
