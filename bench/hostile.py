@@ -53,9 +53,7 @@ def main() -> None:
         made = json.loads(said.splitlines()[-1])
         with chromium(url, made["cookie"]) as opened:
             seen, faults = read(url, opened, made["paths"])
-    for fault in faults[:50]:
-        print(fault)
-    counts = (len(made["paths"]), made["events"], seen, len(faults))
+    counts = (len(made["paths"]), made["events"], seen, faults)
     print(table(("sessions", "events", "pages", "faults"), [tuple(f"{count:,}" for count in counts)]))
     print(f"seed {chosen.seed}; load {os.getloadavg()[0]:.1f}")
     raise SystemExit(bool(faults))
@@ -94,9 +92,9 @@ def make(count: int, seed: int) -> dict[str, Any]:
     return {"paths": paths, "events": events, "cookie": client.cookies[settings.SESSION_COOKIE_NAME].value}
 
 
-def read(url: str, opened: Any, paths: list[str]) -> tuple[int, list[str]]:
-    """How many pages were opened, and what was wrong with them."""
-    seen, faults = 0, []
+def read(url: str, opened: Any, paths: list[str]) -> tuple[int, int]:
+    """How many pages were opened, and how much was wrong with them, which is said as it is found."""
+    seen = faults = 0
     for width, height in WIDTHS:
         page = opened(width, height, "light")
         elsewhere: list[str] = []
@@ -106,9 +104,10 @@ def read(url: str, opened: Any, paths: list[str]) -> tuple[int, list[str]]:
         lenses = LENSES if width == WIDTHS[0][0] else LENSES[:1]
         for place in [*(path + lens for path in paths for lens in lenses), *PLACES]:
             seen += 1
-            faults += [f"{place} {width}: {fault}" for fault in _looked_at(page, place)]
-            faults += [f"{place} {width}: asked {address}" for address in elsewhere]
+            found = [*_looked_at(page, place), *(f"asked {address}" for address in elsewhere)]
             elsewhere.clear()
+            faults += len(found)
+            print(*(f"{place} {width}: {fault}" for fault in found), sep="\n", end="\n" if found else "", flush=True)
         page.context.close()
     return seen, faults
 
