@@ -18,7 +18,7 @@ from ..paging import Cursor, Limit, Page, keyset
 from ..parsing import reply
 from ..problems import Problem, invalid
 from ..sessions import session_read
-from .schemas import Marker, NewPruning, OutOfSight, Policy, PruningResult, Retention, Span
+from .schemas import Marker, NewPruning, OutOfSight, PruningResult, Retention, SessionRetention, Span
 
 router = Router(tags=["retention"])
 MARKERS = 50
@@ -32,7 +32,7 @@ FAULTS = {
 }
 
 
-@router.get("/retention", auth=reader, response=Page[Policy])
+@router.get("/retention", auth=reader, response=Page[SessionRetention])
 def list_policies(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
     """Sessions with a policy, the newest first, each with what is due now: what the next sweep does and what it leaves.
 
@@ -41,7 +41,9 @@ def list_policies(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRes
     found = models.SessionRetention.objects.filter(workspace=request.auth.workspace, is_set=True)
     found = found.select_related("session", "session__agent").defer("session__source_record")
     rows, next_cursor = keyset(found, "session_id", limit, cursor, UUID)
-    items = [Policy.from_row(row, sweeping.expires_at(row, row.session), sweeping.due_of(row)) for row in rows]
+    items = [
+        SessionRetention.from_row(row, sweeping.expires_at(row, row.session), sweeping.due_of(row)) for row in rows
+    ]
     return reply(Page(items=items, next_cursor=next_cursor))
 
 

@@ -122,7 +122,7 @@ class DueNow(BaseModel):
         return cls(what=due.what, rule=due.strategy.rule, messages=due.messages) if due else None
 
 
-class Policy(BaseModel):
+class SessionRetention(BaseModel):
     """The policy of a session, as it was said."""
 
     session_id: UUID
@@ -137,14 +137,16 @@ class Policy(BaseModel):
     due: DueNow | None
 
     @classmethod
-    def from_row(cls, row: models.SessionRetention, over: datetime | None, due: Due | None, **more: Any) -> Policy:
+    def from_row(
+        cls, row: models.SessionRetention, over: datetime | None, due: Due | None, **more: Any
+    ) -> SessionRetention:
         return cls(
             session_id=row.session_id, **row.policy(), set_by=row.set_by or None, set_at=row.set_at, expires_at=over,
             due=DueNow.of(due), **more,
         )  # fmt: skip
 
 
-class Retention(Policy):
+class Retention(SessionRetention):
     """The same with what was pruned."""
 
     messages_in_sight: int
