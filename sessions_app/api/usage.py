@@ -17,7 +17,7 @@ from .paging import MOST, Cursor, decode, encode
 from .parsing import reply
 from .problems import Problem
 from .schemas.common import Cost, Usage
-from .schemas.usage import Call, CallQuery, UsagePage, UsageQuery, UsageRow, UsageTotal, Wallets
+from .schemas.usage import CallUsage, CallUsageQuery, UsagePage, UsageQuery, UsageRow, UsageTotal, Wallets
 
 router = Router(tags=["usage"])
 Group = Literal["day", "agent", "model", "session", "tool"]
@@ -70,11 +70,13 @@ def _spent(used: queries.Used) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@router.get("/calls", auth=reader, response=paging.Page[Call])
-def list_calls(request: HttpRequest, wanted: Query[CallQuery], limit: paging.Limit, cursor: Cursor) -> HttpResponse:
+@router.get("/calls", auth=reader, response=paging.Page[CallUsage])
+def list_calls(
+    request: HttpRequest, wanted: Query[CallUsageQuery], limit: paging.Limit, cursor: Cursor
+) -> HttpResponse:
     """Tool calls that were made, those that failed too, the newest first."""
     values = wanted.model_dump(exclude={"from_", "to"})
     passing = ledger.CallFilter(**values, since=wanted.from_, until=wanted.to)
     found = ledger.calls(request.auth.workspace.id, passing)
     rows, next_cursor = paging.keyset(found, "id", limit, cursor, UUID, within=ledger.WITHIN)
-    return reply(paging.Page(items=[Call.from_row(row) for row in rows], next_cursor=next_cursor))
+    return reply(paging.Page(items=[CallUsage.from_row(row) for row in rows], next_cursor=next_cursor))

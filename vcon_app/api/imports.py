@@ -35,7 +35,7 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
 NOT_READ = Signature(state="uncheckable", signer=None, detail="the file has not been read")
 
 
-class Finding(BaseModel):
+class ImportFinding(BaseModel):
     rule: str
     severity: Literal["error", "warning", "info"]
     path: str
@@ -65,7 +65,7 @@ class Import(BaseModel):
     sessions: list[UUID]
     members: list[Member] = Field(description="of an archive: which of its files gave events to which session")
     events: int = Field(description="events that this import added")
-    findings: list[Finding]
+    findings: list[ImportFinding]
     signature: Signature
     waiting_for: str | None = Field(description="why it was put back and waits, until it goes on by itself")
     queued_behind: int | None = Field(

@@ -24,10 +24,10 @@ from .schemas import (
     Marker,
     NewPruning,
     OutOfSight,
-    Policy,
     PruningResult,
     Retention,
     Rules,
+    SessionRetention,
     ShownAgain,
     Span,
     WorkspacePolicy,
@@ -45,7 +45,7 @@ FAULTS = {
 }
 
 
-@router.get("/retention", auth=reader, response=Page[Policy])
+@router.get("/retention", auth=reader, response=Page[SessionRetention])
 def list_policies(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
     """Sessions with a policy, the newest first, each with what is due now: what the next sweep does and what it leaves.
 
@@ -54,7 +54,7 @@ def list_policies(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRes
     found = models.SessionRetention.objects.filter(workspace=request.auth.workspace, is_set=True)
     found = found.select_related("session__agent", "session__workspace").defer("session__source_record")
     rows, next_cursor = keyset(found, "session_id", limit, cursor, UUID)
-    items = [Policy.from_row(row, sweeping.due_of(row)) for row in rows]
+    items = [SessionRetention.from_row(row, sweeping.due_of(row)) for row in rows]
     return reply(Page(items=items, next_cursor=next_cursor))
 
 

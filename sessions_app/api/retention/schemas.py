@@ -179,7 +179,7 @@ class DueSession(BaseModel):
         return cls(session_id=due.session.pk, what=due.what, rule=due.strategy.rule, messages=due.messages)
 
 
-class Policy(BaseModel):
+class SessionRetention(BaseModel):
     """The policy of a session, as it was said, and as it holds."""
 
     session_id: UUID
@@ -196,7 +196,7 @@ class Policy(BaseModel):
     due: DueNow | None
 
     @classmethod
-    def from_row(cls, row: models.SessionRetention, due: Due | None, **more: Any) -> Policy:
+    def from_row(cls, row: models.SessionRetention, due: Due | None, **more: Any) -> SessionRetention:
         return cls(
             session_id=row.session_id, **row.policy(), set_by=row.set_by or None, set_at=row.set_at,
             in_force=InForce.from_policy(policies.in_force(row)), expires_at=sweeping.expires_at(row),
@@ -204,7 +204,7 @@ class Policy(BaseModel):
         )  # fmt: skip
 
 
-class Retention(Policy):
+class Retention(SessionRetention):
     """The same with what was pruned."""
 
     messages_in_sight: int

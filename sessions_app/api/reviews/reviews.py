@@ -25,7 +25,6 @@ from ..problems import Problem, invalid, not_found
 from ..schemas.common import NOTHING, NoBody
 from ..schemas.reviews import (
     Agreement,
-    Assignment,
     Comment,
     CommentChange,
     NewComment,
@@ -35,6 +34,7 @@ from ..schemas.reviews import (
     Queue,
     QueueProgress,
     Review,
+    ReviewAssignment,
     Rubric,
     Verdict,
 )
@@ -124,7 +124,7 @@ def _comment(request: HttpRequest, session_id: UUID, comment_id: UUID) -> models
 
 
 @router.post("/sessions/{uuid:session_id}/assign", auth=writer, response=SessionSchema)
-def assign(request: HttpRequest, session_id: UUID, new: Assignment) -> HttpResponse:
+def assign(request: HttpRequest, session_id: UUID, new: ReviewAssignment) -> HttpResponse:
     """Give a session to a reviewer, or to nobody. 403 for keys."""
     session, member = session_read(request, session_id), member_of(request)
     here = models.Member.objects.filter(workspace=request.auth.workspace).select_related("user")

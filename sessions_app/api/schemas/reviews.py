@@ -198,5 +198,5 @@ class QueueProgress(Queue):
         return cls(**{name: getattr(row, name) for name in Queue.model_fields}, **more)
 
 
-class Assignment(Body):
+class ReviewAssignment(Body):
     assignee_id: UUID | None = Field(description="id of a member; null: nobody")

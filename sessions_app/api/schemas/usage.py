@@ -78,7 +78,7 @@ class UsageQuery(BaseModel):
     tag: str = Field("", max_length=500)
 
 
-class Call(BaseModel):
+class CallUsage(BaseModel):
     """One tool call of an agent that runs here."""
 
     id: UUID
@@ -93,12 +93,12 @@ class Call(BaseModel):
     cost: str | None = Field(description="US dollars; null is unknown. Only what succeeded is paid for")
 
     @classmethod
-    def from_row(cls, call: models.CallUsage) -> Call:
+    def from_row(cls, call: models.CallUsage) -> CallUsage:
         fields = {name: getattr(call, name) for name in cls.model_fields if name != "cost"}
         return cls(**fields, cost=dollars(call.cost))
 
 
-class CallQuery(BaseModel):
+class CallUsageQuery(BaseModel):
     """What narrows the list of calls down."""
 
     from_: Since = Field(None, alias="from")

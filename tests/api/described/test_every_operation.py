@@ -7,6 +7,7 @@ and a member who left are sound by any schema, and refused.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -50,7 +51,7 @@ load_all_checks()
 
 def without_keys() -> dict[str, Any]:
     """The description but for who may call: every call here is an admin's, and tests/api/rights is about the others."""
-    document = dict(described.get_openapi_schema())
+    document = deepcopy(dict(described.get_openapi_schema()))
     for methods in document["paths"].values():
         for operation in methods.values():
             operation.pop("security", None)
