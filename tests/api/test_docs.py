@@ -37,6 +37,7 @@ LITERALLY = {
     "/api/v1/decisions": {"get"},
     "/api/v1/sessions/{session_id}/cost": {"get"},
     "/api/v1/sessions/{session_id}/file-parts": {"get"},
+    "/api/v1/sessions/{session_id}/registrations": {"get"},
     "/api/v1/sessions/{session_id}/files": {"get"},
     "/api/v1/sessions/{session_id}/summary": {"get"},
     "/api/v1/sessions/{session_id}/files/diff": {"get"},
