@@ -174,7 +174,7 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         "HiddenSpan.session",
         "ImportedSession.session", "LedgerEntry.session",
         "ModelRequest.counted_in", "ModelRequest.session", "Pruning.session", "QueuedMessage.session",
-        "Redaction.session",
+        "Redaction.session", "Registration.session",
         "RunFinding.session", "RunSummary.session", "SearchBacklog.session", "SearchBlock.session", "SeenMark.session",
         "ShareLink.session",
         "Session.continues", "Session.parent",
@@ -273,7 +273,7 @@ def test_the_file_of_an_export_goes_and_one_that_is_written_meanwhile(
         erasing.erase_session(full, by=BY)
     assert list(folder.iterdir()) == []
     (folder / str(export.pk)).write_text(WORDS)  # a worker was at it, and ends now
-    export_jobs._keep(export)
+    export_jobs._keep(export, b"")
     assert list(folder.iterdir()) == [] and not Export.objects.exists()
 
 

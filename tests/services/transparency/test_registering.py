@@ -10,11 +10,13 @@ from cbor2 import dumps as cbor
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.utils import timezone
 
+from sessions_app.services import audit
 from tests.fakes.transparency_service import COSE, later, says, slowly
 from tests.signing.make import public_pem
 from vcon_app import tasks
 from vcon_app.models import Export, Registration
 from vcon_app.queries import registrations
+from vcon_app.services.erasure import erasing
 from vcon_app.services.exports import export_jobs
 from vcon_app.services.transparency import registering, scrapi
 from vcon_app.services.trust import own_keys
@@ -189,3 +191,9 @@ def test_keys_that_are_put_right_let_the_receipt_in(session, service):
     other = public_pem(ec.generate_private_key(ec.SECP256R1()))
     service.keys.write_text(other + right)
     assert tried().status == "registered"
+
+
+def test_a_registration_goes_with_its_session(session, service):
+    export_of(session, signed=True)
+    erasing.erase_session(session, by=audit.COMMAND)
+    assert not Registration.objects.exists() and tasks.take_receipts() == 0

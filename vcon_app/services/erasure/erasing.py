@@ -16,6 +16,7 @@ from vcon_app.models import (
     Import,
     ImportedSession,
     Redaction,
+    Registration,
     ShareLink,
     SourceDocument,
     SpanStream,
@@ -84,6 +85,7 @@ def _erase_session(session: Session, by: audit.Actor, reason: str, leave_events:
     _delete_companions(session)
     Redaction.objects.filter(session=session).delete()
     ShareLink.objects.filter(session=session).delete()
+    Registration.objects.filter(session=session).delete()
     Export.objects.filter(session=session).delete()
     ImportedSession.objects.filter(session=session).delete()
     SpanStream.objects.filter(session=session).delete()
