@@ -10,12 +10,15 @@ from vcon_app.api import (
     imports,
     receipts,
     redactions,
+    registrations,
     share_links,
     spans,
 )
 
 api = desk.build()
-for noun in (imports, exports, redactions, share_links, erasure, receipts, evidence, file_parts, graph, spans):
+for noun in (
+    imports, exports, redactions, registrations, share_links, erasure, receipts, evidence, file_parts, graph, spans,
+):  # fmt: skip
     desk.explain(api, noun.FAULTS)
     api.add_router(desk.ROOT, noun.router)
 api.add_router("", spans.bare_router)

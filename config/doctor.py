@@ -28,6 +28,7 @@ from sessions_app.services.upkeep import disk, event_months, installation
 from vcon_app.services.checkpoints import publishing
 from vcon_app.services.documents import storage, storage_mark
 from vcon_app.services.imports import families
+from vcon_app.services.transparency import registering
 from vcon_app.services.trust import own_keys
 
 WORKER_SECONDS = 10
@@ -67,6 +68,9 @@ def diagnose() -> list[Check]:
         checks.append(Check("event months", None, "", _one_line(event_months.notice)))
         # No fault: the receivers are others' machines, and what is for them is kept and tried again.
         checks.append(Check("receivers", None, "", _one_line(lambda: "; ".join(notices.receivers_that_fail()) or None)))
+        if registering.is_on():
+            # No fault: the service is somebody else's machine, and what is not registered is tried again.
+            checks.append(Check("transparency service", None, "", _one_line(registering.notice)))
     for name, look, compare, remedy in OF_THIS_HOST:
         fault = _one_line(look) or (_one_line(compare) if has_tables else None)
         checks.append(Check(name, fault, remedy))

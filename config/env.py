@@ -41,6 +41,8 @@ OURS = (
     "COUNTERSIGN_SIGNING_KEY",
     "COUNTERSIGN_TIMESTAMP_CERTIFICATES",
     "COUNTERSIGN_TIMESTAMP_URL",
+    "COUNTERSIGN_TRANSPARENCY_KEYS",
+    "COUNTERSIGN_TRANSPARENCY_URL",
     "COUNTERSIGN_TRUSTED_PROXIES",
     "COUNTERSIGN_UNDO_SECONDS",
     "COUNTERSIGN_WITNESS",
@@ -104,6 +106,8 @@ class Environment:
     timestamp_url: str | None
     timestamp_certificates: Path | None
     witness: str | None
+    transparency_url: str | None
+    transparency_keys: Path | None
 
 
 def read(environ: Mapping[str, str] = os.environ) -> Environment:
@@ -141,6 +145,8 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         timestamp_url=url(environ, "COUNTERSIGN_TIMESTAMP_URL", ("https", "http"), needs_host=True),
         timestamp_certificates=file(environ, "COUNTERSIGN_TIMESTAMP_CERTIFICATES"),
         witness=url(environ, "COUNTERSIGN_WITNESS", ("https", "http", "file")),
+        transparency_url=transparency_url(environ),
+        transparency_keys=file(environ, "COUNTERSIGN_TRANSPARENCY_KEYS"),
     )
 
 
@@ -280,6 +286,17 @@ def slack_app(environ: Mapping[str, str]) -> dict[str, str | None]:
     if missing and (values["SLACK_CLIENT_ID"] or values["SLACK_CLIENT_SECRET"]):
         raise ConfigError(f"{missing[0]} is not set: a Slack app has a client id, a client secret and a signing secret")
     return {name.lower(): value for name, value in values.items()}
+
+
+def transparency_url(environ: Mapping[str, str]) -> str | None:
+    """Address of a transparency service; its keys come with it, for a receipt that nobody checks proves nothing."""
+    found = url(environ, "COUNTERSIGN_TRANSPARENCY_URL", ("https", "http"), needs_host=True)
+    if found and not text(environ, "COUNTERSIGN_TRANSPARENCY_KEYS"):
+        raise ConfigError(
+            "COUNTERSIGN_TRANSPARENCY_KEYS is not set: name a PEM file with the keys that the transparency service of "
+            "COUNTERSIGN_TRANSPARENCY_URL signs its receipts with"
+        )
+    return found
 
 
 def check_names(environ: Mapping[str, str]) -> None:

@@ -52,6 +52,8 @@ SIGNING_KEY, SIGNING_CERTIFICATES = ENV.signing_key, ENV.signing_certificates
 # Where checkpoints are taken to, so that who holds this database and this disk cannot rewrite them unnoticed.
 TIMESTAMP_URL, TIMESTAMP_CERTIFICATES = ENV.timestamp_url, ENV.timestamp_certificates
 WITNESS = ENV.witness
+# Where signed exports are registered, and the keys that its receipts are checked with.
+TRANSPARENCY_URL, TRANSPARENCY_KEYS = ENV.transparency_url, ENV.transparency_keys
 
 # --- who may talk to us -----------------------------------------------------------------------------------------
 
@@ -262,10 +264,14 @@ LOOKS = {
     "sessions_app.tasks.sweep_deliveries": 60,
     # A checkpoint at least every minute that something happened; one in which nothing did makes none.
     "vcon_app.tasks.make_checkpoints": 45,
+    "vcon_app.tasks.take_receipts": SWEEP_SECONDS,
 }
 """Task -> seconds between two looks. Schedules have minutes, so theirs is a second late at most."""
-CALL_OTHERS = {"sessions_app.tasks.sweep_slack", "vcon_app.tasks.make_checkpoints", "vcon_app.tasks.sweep"}
-"""Looks that ask Slack, a witness or a storage, one thing after the other: slow is not hung."""
+CALL_OTHERS = {
+    "sessions_app.tasks.sweep_slack", "vcon_app.tasks.make_checkpoints", "vcon_app.tasks.sweep",
+    "vcon_app.tasks.take_receipts",
+}  # fmt: skip
+"""Looks that ask Slack, a witness, a transparency service or a storage, one thing after the other: slow is not hung."""
 SENT: dict[str, BaseSchedule] = {
     # What people answer at a runtime elsewhere: each look at a session that waits is three requests to it.
     "sessions_app.tasks.look_again": schedule(timedelta(seconds=120)),

@@ -35,6 +35,8 @@ SETTINGS_SECTIONS = "settings sections"
 """``(request, shown)``: sections of the settings page; ``shown`` has forms that came back with errors."""
 AGENT_GRAPH = "agent graph"
 """``(request, agent)``: beside the title of the graph of an agent."""
+DESK_TOOLS = "desk tools"
+"""``()``: a list of ``DeskTool``, with which the assistant of the desk reads. Without parts."""
 HOME_START = "home start"
 """``(request)``: the first way to begin, on the home page of an empty workspace."""
 
@@ -48,6 +50,22 @@ class Part:
 
     template: str
     context: dict[str, Any]
+
+
+class ToolRefused(Exception):
+    """A tool of the desk says no; the message is its reason, in words for whoever called it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeskTool:
+    """A tool that reads. ``schema`` is a JSON schema; ``run`` takes who reads, a member, and the arguments, and gives
+    text with no more in it than the member may read. It raises ``ToolRefused``.
+    """
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    run: Callable[[Any, dict[str, Any]], str]
 
 
 def register(slot: str, provider: Provider) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path
 
 from .views import audit, compare, home, oversight, search, session_list, sign_in, sign_in_links, stops
-from .views.agents import agents, forms, versions
+from .views.agents import agents, build, forms, versions
 from .views.approvals import attention, batch, decisions, handling, inbox, reasons, stream
 from .views.graph import forms as graph_forms
 from .views.graph import pages as graph
@@ -13,8 +13,31 @@ from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
 from .views.reviews import box, comments, queues, rubrics, saved_views
-from .views.session import chat, continuation, cost, event, files, lenses, media, page, replay, strip, waterfall
-from .views.settings import absences, finding_rules, notices, outgoing_webhooks, push, secrets, slack, workspace
+from .views.session import (
+    chat,
+    continuation,
+    cost,
+    event,
+    files,
+    lenses,
+    media,
+    page,
+    replay,
+    retention_page,
+    strip,
+    waterfall,
+)
+from .views.settings import (
+    absences,
+    finding_rules,
+    notices,
+    outgoing_webhooks,
+    push,
+    retention,
+    secrets,
+    slack,
+    workspace,
+)
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 
 sign_in_urls = [
@@ -58,6 +81,7 @@ session_urls = [
     path(f"{PAGE}/next", page.next_mark, name="session-next"),
     path(f"{PAGE}/marks", page.marked, name="session-marks"),
     path(f"{PAGE}/archive", page.archive, name="session-archive"),
+    path(f"{PAGE}/retention", retention_page.page, name="session-retention"),
     path(f"{PAGE}/standing", chat.turn_state, name="session-turn-state"),
     path(f"{PAGE}/message", chat.message, name="session-message"),
     path(f"{PAGE}/interrupt", chat.interrupt, name="session-interrupt"),
@@ -85,6 +109,7 @@ agent_urls = [
     path("agents/+/", forms.create, name="agent-create"),  # no slug has a "+"
     path("agents/<slug:slug>/", agents.detail, name="agent-detail"),
     path("agents/<slug:slug>/chat/", chat.begin, name="agent-chat"),
+    path("agents/<slug:slug>/build/", build.begin, name="agent-build"),
     path("agents/<slug:slug>/graph/", graph.of_agent, name="agent-graph"),
     path("agents/<slug:slug>/edit/", forms.edit, name="agent-edit"),
     path("agents/<slug:slug>/status/", forms.change_status, name="agent-status"),
@@ -209,6 +234,7 @@ settings_urls = [
     path("settings/secrets/anthropic/", secrets.set_provider_key, name="provider-key-set"),
     path("settings/secrets/<uuid:secret_id>/replace/", secrets.replace, name="secret-replace"),
     path("settings/secrets/<uuid:secret_id>/remove/", secrets.remove, name="secret-remove"),
+    path("settings/retention/", retention.index, name="retention"),
     path("settings/absences/", absences.index, name="absence-list"),
     path("settings/absences/<uuid:absence_id>/remove/", absences.remove, name="absence-remove"),
     path("settings/workspace/", workspace.rename, name="workspace-rename"),

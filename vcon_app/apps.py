@@ -10,6 +10,7 @@ class VconConfig(AppConfig):
         """Fills the extension slots of the desk, which must not depend on this app."""
         from sessions_app import extensions as slots
 
+        from .api.mcp.for_members import desk_tools
         from .queries.provenance import provenance_of, sessions_of
         from .services.documents.event_values import record_of
         from .views import parts
@@ -28,4 +29,5 @@ class VconConfig(AppConfig):
         slots.register(slots.SETTINGS_SECTIONS, parts.trust_anchors)
         slots.register(slots.SETTINGS_SECTIONS, parts.workspace_shares)
         slots.register(slots.AGENT_GRAPH, parts.graph_file)
+        slots.register(slots.DESK_TOOLS, desk_tools)
         slots.register(slots.HOME_START, parts.short_drop_zone)

@@ -287,6 +287,51 @@ class ShareLink(models.Model):
         ]
 
 
+class Registration(models.Model):
+    """A signed file that left here, registered at a transparency service by its SHA-256, and the service's receipt."""
+
+    class Status(models.TextChoices):
+        WAITING = "waiting"
+        """Not sent yet, or sent without an answer that counts."""
+        PENDING = "pending"
+        """The service took it, and its receipt is not ready."""
+        REGISTERED = "registered"
+        REFUSED = "refused"
+        """The service said why it does not take it; it is not asked again."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    session = models.ForeignKey(Session, models.CASCADE, related_name="registrations", db_index=False)
+    sha256 = models.CharField(max_length=64)
+    """Of the file."""
+    filename = models.TextField()
+    statement = models.BinaryField()
+    """What is registered: a COSE_Sign1 over the hash."""
+    service = models.TextField()
+    """Its address when the file was written."""
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
+    location = models.TextField(blank=True, default="")
+    """Where the service said that the receipt will be."""
+    receipt = models.BinaryField(null=True)
+    """Only one that was checked."""
+    signer = models.TextField(blank=True, default="")
+    """Whose key the receipt was checked with."""
+    fault = models.TextField(blank=True, default="")
+    failures = models.IntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    registered_at = models.DateTimeField(null=True)
+    """When the receipt was checked here."""
+    next_try_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["session", "sha256"], name="registration_once")]
+        indexes = [
+            models.Index(fields=["session", "-id"], name="registration_of_session"),
+            models.Index(
+                fields=["next_try_at"], condition=models.Q(next_try_at__isnull=False), name="registration_due"
+            ),
+        ]
+
+
 class SpanStream(models.Model):
     """Spans that exporters send of one conversation, or of a trace that names none: they become a session."""
 

@@ -11,6 +11,7 @@ from .services.erasure import file_removal, months
 from .services.exports import export_jobs
 from .services.imports import families, import_jobs
 from .services.spans import receiving, telling
+from .services.transparency import registering
 from .services.trust import signatures
 
 
@@ -39,6 +40,13 @@ def make_checkpoints() -> None:
     """Called every 45 s by the scheduler: signs how far every chain has grown, and takes that out of the database."""
     making.make_all()
     publishing.publish_due()
+
+
+@shared_task
+def take_receipts() -> int:
+    """Called every 5 s by the scheduler: registers signed exports at the transparency service, and asks again for
+    receipts that were not ready."""
+    return registering.go_on()
 
 
 @shared_task

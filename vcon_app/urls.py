@@ -16,6 +16,7 @@ from .views import (
     receipts,
     redacted_file,
     redaction_draft,
+    registrations,
     share_links,
     shared,
     source,
@@ -80,6 +81,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("agents/<slug:slug>/graph.upg", graph.download, name="agent-graph-file"),
     path("demo/", demo.load, name="demo-load"),
     path("sessions/<uuid:session_id>/export/report", exports.report, name="export-report"),
+    path(
+        "sessions/<uuid:session_id>/registrations/<uuid:registration_id>/receipt",
+        registrations.download,
+        name="registration-receipt",
+    ),
     path("sessions/<uuid:session_id>/file-parts", file_parts.index, name="file-parts"),
     path("sessions/<uuid:session_id>/events/<int:seq>/source", source.event_source, name="event-source"),
 ]

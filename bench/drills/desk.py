@@ -43,8 +43,10 @@ class Refused(Exception):
 class Desk:
     """One running host of an installation, with an admin's API key."""
 
-    def __init__(self, data_dir: Path, own_database: Cluster | None = None, more: dict[str, str] | None = None) -> None:
-        self.data_dir, self.own_database = data_dir, own_database
+    def __init__(
+        self, data_dir: Path, own_database: Cluster | None = None, more: dict[str, str] | None = None, port: int = 0
+    ) -> None:
+        self.data_dir, self.own_database, self._listens_at = data_dir, own_database, port
         self.database = own_database or Cluster(data_dir)
         self.environment = os.environ | dict.fromkeys((*env.OURS, *env.COMMON), "") | (more or {})
         self.environment |= {"COUNTERSIGN_DATA_DIR": str(data_dir), "PYTHONPATH": str(ROOT)}
@@ -56,7 +58,7 @@ class Desk:
 
     def start(self) -> None:
         """`up`, until its ready line."""
-        command = [sys.executable, "manage.py", "up", "--port", "0"]
+        command = [sys.executable, "manage.py", "up", "--port", str(self._listens_at)]
         with (self.data_dir / "up.log").open("ab") as said:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=self.environment, stdout=subprocess.PIPE, stderr=said, text=True,

@@ -2,12 +2,16 @@
 
 Scrolls a long session in headless Chromium, slowed down, window by window. Says at some of them, and then back at the
 beginning: the long tasks of the main thread since the step before, elements on the page, nodes that the browser keeps
-(texts and what is not collected yet are in it), JavaScript heap. Needs the packages for development and Chromium.
+(texts and what is not collected yet are in it), JavaScript heap. Then which tasks were long by their own CPU, and what
+they are made of: ``--slow 1`` on a machine that has other work, for a browser that slows itself down takes what others
+used for its own and does it three times more; there a task is long that took a quarter of 50 ms. Needs the packages for
+development and Chromium.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -23,9 +27,15 @@ from bench import transcripts
 from bench.measure import table
 from bench.places import ROOT, installation, run
 
+from . import tasks
+
 WINDOWS = (1, 10, 20, 40, 80)
 LONG = 50
 """ms: a task that long makes a page miss frames."""
+SLOW = 4
+"""How much slower than this machine a reader's is."""
+SHOWN = 8
+"""Of the long tasks."""
 HEAD = ("window", "long tasks ms", "elements", "nodes", "heap MB", "seq read")
 READY = 30
 
@@ -57,7 +67,7 @@ SEEN = """() => ({
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--lines", type=int, default=10_000, help="of the transcript that is read (default 10000)")
-    options.add_argument("--slow", type=float, default=4, help="how much slower than this machine (default 4)")
+    options.add_argument("--slow", type=float, default=SLOW, help=f"how much slower than this machine (default {SLOW})")
     options.add_argument("--windows", type=int, default=max(WINDOWS), help=f"how many (default {max(WINDOWS)})")
     options.add_argument("--lens", default="story", help="story (default), tools, requests or raw")
     chosen = options.parse_args()
@@ -134,13 +144,16 @@ def read(url: str, path: str, cookie: str, slow: float, windows: int) -> Iterato
         tools = context.new_cdp_session(page)
         tools.send("Performance.enable")
         tools.send("Emulation.setCPUThrottlingRate", {"rate": slow})
+        browser.start_tracing(page=page, categories=list(tasks.CATEGORIES))
         page.goto(path)
         yield _row("1", page, tools)
         for window in range(2, windows + 1):
             page.evaluate(SEEN)
+            page.evaluate(f"performance.mark('{tasks.MARK}{window}')")
             page.evaluate(STEP, True)
             if window in WINDOWS:
                 yield _row(str(window), page, tools)
+        tell(json.loads(browser.stop_tracing())["traceEvents"], LONG * slow / SLOW)
         page.evaluate(SEEN)
         while page.evaluate(STEP, False) > 0:
             pass
@@ -148,14 +161,21 @@ def read(url: str, path: str, cookie: str, slow: float, windows: int) -> Iterato
         browser.close()
 
 
+def tell(trace: list[dict[str, Any]], least: float) -> None:
+    """The dearest of the tasks of the way down that took so many ms of CPU."""
+    found = tasks.long_tasks(trace, least)
+    print(f"{len(found)} tasks of {least:g} ms of CPU or more", *found[:SHOWN], sep="\n")
+
+
 def _row(name: str, page: Any, tools: Any) -> tuple[str, ...]:
     page.wait_for_timeout(300)
+    page.evaluate(f"performance.mark('{tasks.MARK}0')")  # what is collected now is no part of a step
     tools.send("HeapProfiler.collectGarbage")
     seen = page.evaluate(SEEN)
     metrics = {one["name"]: one["value"] for one in tools.send("Performance.getMetrics")["metrics"]}
-    tasks = ", ".join(str(task) for task in sorted(seen["tasks"], reverse=True)[:4]) or "none"
+    longest = ", ".join(str(task) for task in sorted(seen["tasks"], reverse=True)[:4]) or "none"
     heap = f"{metrics['JSHeapUsedSize'] / 1e6:.1f}"
-    return name, tasks, f"{seen['elements']:,}", f"{metrics['Nodes']:,.0f}", heap, f"{seen['seq']:,}"
+    return name, longest, f"{seen['elements']:,}", f"{metrics['Nodes']:,.0f}", heap, f"{seen['seq']:,}"
 
 
 if __name__ == "__main__":

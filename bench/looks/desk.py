@@ -105,6 +105,7 @@ def _things(workspace: Workspace, agent: Agent) -> dict[str, str]:
     return {
         "agent": reverse("agent-detail", args=[agent.slug]),
         "chat": reverse("agent-chat", args=[here.slug]),
+        "build": reverse("agent-build", args=[agent.slug]),
         "edit-agent": reverse("agent-edit", args=[here.slug]),
         "versions": reverse("agent-versions", args=[here.slug]),
         "card": reverse("approval-detail", args=[asked.pk]),
@@ -120,6 +121,7 @@ def _settings() -> dict[str, str]:
     return {
         "settings": "/settings/", "rubrics": "/settings/rubrics/", "notices": "/settings/notices/",
         "webhooks": "/settings/webhooks/", "slack": "/settings/slack/",
-        "absences": "/settings/absences/", "policies": "/settings/policies/", "new-policy": "/settings/policies/new",
+        "absences": "/settings/absences/", "retention": "/settings/retention/",
+        "policies": "/settings/policies/", "new-policy": "/settings/policies/new",
         "policy-version": "/settings/policies/versions/1/", "grants": "/settings/grants/",
     }  # fmt: skip

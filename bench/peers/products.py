@@ -59,6 +59,10 @@ class Product:
             if error.code not in BUSY:
                 raise
             return False
+        except URLError as error:
+            if not isinstance(error.reason, ConnectionError):
+                raise
+            return False  # it said that it is busy and hung up before it had read the body
         return True
 
     def wait_for(self, spans: int) -> None:

@@ -86,6 +86,12 @@ export declare class DeskError extends Error {
   retryAfter: number;
 }
 
+/** What would be read lacks what was recorded before. */
+export declare class NotSent extends DeskError {
+  /** Events of this session that the desk has not got. */
+  waiting: number;
+}
+
 export declare class StateConflict extends DeskError {}
 
 export declare class Session {
@@ -105,6 +111,10 @@ export declare class Session {
     more?: { name?: string; model?: string; data?: { [name: string]: Json }; clientId?: string },
   ): string;
   usage(usage: Usage): string;
+  /** A decision that this session led to; other members are those of a product graph, as its files name them. */
+  decision(title: string, fields?: { status?: string; clientId?: string; [name: string]: Json | undefined }): string;
+  /** `about`: what `decision` answered; `direction`: supports, refutes or neutral. */
+  evidence(title: string, fields?: { about?: string; clientId?: string; [name: string]: Json | undefined }): string;
   record(kind: string, fields?: { [name: string]: unknown }, clientId?: string): string;
   turn<T>(
     prompt: string,

@@ -6,6 +6,16 @@ import { State, StateConflict } from "./state.js";
 
 export { DeskError, StateConflict };
 
+/** What would be read lacks what was recorded before; `waiting` is how many events of the session. */
+export class NotSent extends DeskError {
+  constructor(waiting, fault) {
+    const why = fault ? `: ${fault}` : "";
+    super(0, `the desk has not got ${waiting} event(s) that were recorded in this session before; they are kept, and sent as soon as it takes them${why}`);
+    this.name = "NotSent";
+    this.waiting = waiting;
+  }
+}
+
 const KINDS = { user: "user_message", assistant: "agent_message", system: "system" };
 const ACTORS = { user: "person", assistant: "agent", system: "system" };
 const ROLES = Object.fromEntries(Object.entries(KINDS).map(([role, kind]) => [kind, role]));
@@ -69,6 +79,18 @@ export class Session extends State {
     return this.record("model_request", { model, usage, cost, data }, clientId);
   }
 
+  /** A decision that this session led to, as the agent tells it; `fields` are those of a product graph. */
+  decision(title, { status = "proposed", clientId, ...fields } = {}) {
+    return this.record("note", { text: title, data: { decision: { title, status, ...fields } } }, clientId);
+  }
+
+  /** Evidence: `about` is what `decision` answered, `direction` supports, refutes or neutral. */
+  evidence(title, { about, clientId, ...fields } = {}) {
+    const data = { name: title, evidence: { title, ...fields } };
+    const text = String(fields.summary || title);
+    return this.record("artifact", { text, data, parent_client_id: about || undefined }, clientId);
+  }
+
   /** Any event: its client id, empty where there was no room. The same client id again is the same event. */
   record(kind, fields = {}, clientId = `${this.#run}-${++this.#number}`) {
     const event = JSON.stringify({ client_id: clientId, kind, at: new Date().toISOString(), ...fields });
@@ -121,7 +143,7 @@ export class Session extends State {
 
   /** Events behind the seq `since`, as the API answers them. */
   async events({ since = 0, limit = 500, kind } = {}) {
-    await this.flush(SETTLE);
+    await this.#settle();
     const found = [];
     while (found.length < limit) {
       const { items } = await this.#page(since, Math.min(PAGE, limit - found.length), kind);
@@ -134,7 +156,7 @@ export class Session extends State {
 
   /** The latest messages, oldest first. From the end, a page at a time: its cost does not grow with the session. */
   async history({ limit = 50, role } = {}) {
-    await this.flush(SETTLE);
+    await this.#settle();
     let end = (await this.#page(LAST, 1)).last_seq;
     let size = Math.min(Math.max(4 * limit, 20), PAGE);
     const found = [];
@@ -154,9 +176,16 @@ export class Session extends State {
 
   /** A file of the session, as bytes; a key of the role agent may take none (403). */
   async export(format = "markdown") {
-    await this.flush(SETTLE);
+    await this.#settle();
     const path = `/api/v1/sessions/${(await this.open()).id}/export?format=${encodeURIComponent(format)}`;
     return exchange(this.#desk, "GET", path, undefined, { asBytes: true, timeout: 300_000 });
+  }
+
+  /** What is read is never older than what was recorded: who reads would not know what lacks. */
+  async #settle() {
+    if (await this.flush(SETTLE)) return;
+    const { waiting, fault } = this.progress();
+    throw new NotSent(waiting, fault);
   }
 
   /** Wait so many ms until the desk has all that was recorded; whether it has. */

@@ -41,6 +41,8 @@ from .problems import Problem, not_found
 
 WORKSPACE_KEY = "workspace"
 """Where a browser session keeps the workspace that was chosen last (see ``views.access``)."""
+ACTS_FOR = "acts_for"
+"""An attribute of requests that the desk makes to itself, which no header sets: their ``Principal``."""
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 IN_PATHS: dict[str, type[Model]] = {
     "agent_id": Agent,
@@ -139,7 +141,7 @@ class Door(AuthBase):
         self.needed, self.narrow, self.numbers = needed, narrow, numbers
 
     def __call__(self, request: HttpRequest) -> Principal:
-        principal = _by_key(request) if "Authorization" in request.headers else _by_session(request)
+        principal = _principal_of(request)
         visits.note_caller(principal.caller)
         if not any(principal.role.covers(role) for role in self.needed):
             hide_foreign(request, principal)
@@ -166,6 +168,18 @@ own_asker = Door(Role.AGENT, narrow=True)
 """Asks, opens and appends."""
 own_writer = Door(Role.REVIEWER, narrow=True)
 """Decides, and speaks with agents; in all sessions, or in those of one agent."""
+
+
+def reader_for(member: Member) -> Principal:
+    """A member who reads and does nothing else, whatever else their role covers."""
+    actor = audit.Actor("member", str(member.pk), str(member))
+    return Principal(member.workspace, Role.VIEWER, actor, member_id=member.pk, numbers_only=member.numbers_only)
+
+
+def _principal_of(request: HttpRequest) -> Principal:
+    if acts_for := getattr(request, ACTS_FOR, None):
+        return acts_for
+    return _by_key(request) if "Authorization" in request.headers else _by_session(request)
 
 
 def _by_key(request: HttpRequest) -> Principal:

@@ -15,6 +15,8 @@ class Agent(models.Model):
         LOCAL = "local"
         SCRIPTED = "scripted"
         EXTERNAL = "external"
+        BUILT_IN = "built_in", "built in"
+        """The assistant of the desk itself: one a workspace, see ``services.agents.built_in``."""
 
     class Status(models.TextChoices):
         ACTIVE = "active"
@@ -43,7 +45,16 @@ class Agent(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["workspace", "slug"], name="agent_slug_in_workspace")]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "slug"], name="agent_slug_in_workspace"),
+            models.UniqueConstraint(
+                fields=["workspace"], condition=models.Q(runtime="built_in"), name="agent_built_in_once"
+            ),
+        ]
+
+    @property
+    def is_built_in(self) -> bool:
+        return self.runtime == self.Runtime.BUILT_IN
 
     def __str__(self) -> str:
         return self.name

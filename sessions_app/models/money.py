@@ -51,7 +51,7 @@ class LedgerEntry(models.Model):
     amount = models.DecimalField(**AMOUNT)
     """Positive in, negative out."""
     event = models.TextField()
-    """What it is for: ``turn:SESSION:TURN``, ``call:SESSION:SEQ``, ``credit:ID``, ``expiry:ID``."""
+    """What it is for: ``turn:SESSION:TURN``, ``call:SESSION:SEQ``, ``retention:ID``, ``credit:ID``, ``expiry:ID``."""
     kind = models.CharField(max_length=20)
     """usage, credit, expiry, correction. Once per (event, kind) and source, however often a step is retried."""
     session = models.ForeignKey(Session, models.DO_NOTHING, null=True, db_constraint=False)

@@ -41,6 +41,8 @@ class Workspace(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     rules_off = ArrayField(models.TextField(), default=list, db_default=[])
     """Rules of run findings (``summary.findings``) that are not shown here; they go on looking all the same."""
+    retention = models.JSONField(default=dict, db_default={})
+    """The retention of sessions that have none of their own, as ``services.retention.workspaces`` writes it."""
 
     def __str__(self) -> str:
         return self.name or self.slug

@@ -29,15 +29,16 @@ _BLOCKS = ("p", "li", "h3", "h4", "h5", "h6", "blockquote", "td", "th")
 """Each has the direction of its own first letter that has one: a message may be in two scripts."""
 
 
-def render(text: str, *, coloured: bool = False) -> str:
+def render(text: str, *, coloured: bool = False, linked: bool = True) -> str:
     """Markdown as HTML that is safe to put into a page.
 
     No raw HTML, no images, links only to http, https and mailto, headings below the page's own. ``coloured``: blocks of
-    code that say their language are in its colours.
+    code that say their language are in its colours. Not ``linked``: links stay as they were typed, and lead nowhere.
     """
     if len(text) > MAX_CHARACTERS or text.count("[") > MAX_BRACKETS:
         return f'<pre class="plain" dir="auto" tabindex="0">{escape(text)}</pre>'
-    html = _sanitiser.clean(_markdown.render(clean(text), {"coloured": coloured}))
+    parser = _markdown if linked else _unlinked
+    html = _sanitiser.clean(parser.render(clean(text), {"coloured": coloured}))
     return mark_invisible(html)  # once more: &#x202e; has only now become a character
 
 
@@ -92,6 +93,7 @@ def _make_parser() -> MarkdownIt:
 
 
 _markdown = _make_parser()
+_unlinked = _make_parser().disable(["link", "image", "autolink", "reference"])
 _sanitiser = nh3.Cleaner(
     tags=_TAGS | {"span"},
     tag_attribute_values={"span": {"class": {f"t-{kind}" for kind in colours.KINDS}}},

@@ -31,6 +31,7 @@ MOST_FAILURES = 5
 """Consecutive failures of the kind that may pass, before a turn is given up; the waits between grow to a minute."""
 LONGEST_WAIT = 300.0
 MODULES = {
+    "built_in": "sessions_app.runtimes.built_in.turns",
     "local": "sessions_app.runtimes.local.loop",
     "managed": "sessions_app.runtimes.managed.loop",
     "scripted": "sessions_app.runtimes.scripted",

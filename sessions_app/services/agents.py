@@ -22,7 +22,8 @@ from .policies import grants
 DEFINED = ("name", "description", "model", "instructions", "tools", "policy", "environment", "metadata")
 """What a version holds. The runtime stays what it was made with: the sessions of an agent live there."""
 CHANGEABLE = (*DEFINED, "status")
-
+OF_BUILT_IN = frozenset({"model", "environment", "status"})
+"""What people choose of the assistant of the desk. The rest is what this release says that it is."""
 
 GRANTING = ("policy", "tools", "environment")
 """What an agent may do without a person, with what, and where. Admins alone set it: who is reviewed by an agent's
@@ -31,6 +32,10 @@ policy must not be who writes it."""
 
 class NotAllowed(PermissionError):
     """Somebody who is no admin tried to set what an agent may do."""
+
+
+class BuiltIn(NotAllowed):
+    """Somebody tried to change what the assistant of the desk is, beyond its model, environment and status."""
 
 
 class NotActive(ValueError):
@@ -54,15 +59,17 @@ class Stale(ValueError):
 
 
 @transaction.atomic
-def create(workspace_id: UUID, name: str, *, by: audit.Actor, may_grant: bool = True, **fields: Any) -> Agent:
-    """A new agent, and version 1 of it.
+def create(
+    workspace_id: UUID, name: str, *, by: audit.Actor, may_grant: bool = True, slug: str = "", **fields: Any
+) -> Agent:
+    """A new agent, and version 1 of it. ``slug`` follows from the name, unless told.
 
     Raises ``NameTaken``, ``NotAllowed`` where one may not grant, ``policy.faults.Invalid``.
     """
     name, fields = text(name), storable(fields)
     _check_granting([field for field in GRANTING if fields.get(field)], may_grant)
     read_agent_policy(fields.get("policy") or {})
-    slug = slug_of(name)
+    slug = slug or slug_of(name)
     if Agent.objects.filter(workspace_id=workspace_id, slug=slug).exists():
         raise NameTaken(f'there is an agent "{slug}" in this workspace already')
     agent = Agent.objects.create(workspace_id=workspace_id, name=name, slug=slug, **fields)
@@ -89,12 +96,14 @@ def get_or_create_agent(workspace_id: UUID, name: str) -> Agent:
 
 @transaction.atomic
 def change(
-    agent: Agent, changes: dict[str, Any], *, by: audit.Actor, seen: int | None = None, may_grant: bool = True
-) -> Agent:
+    agent: Agent, changes: dict[str, Any], *, by: audit.Actor, seen: int | None = None, may_grant: bool = True,
+    of_release: bool = False,
+) -> Agent:  # fmt: skip
     """Apply changes: of the definition as a new version, of the status as they are. A new name keeps the slug.
 
     ``seen`` is the version that the changes were made to. Raises ``Stale`` when it is not the newest any more, and
-    ``NotAllowed`` where one may not grant, and ``policy.faults.Invalid`` for a policy that cannot be used.
+    ``NotAllowed`` where one may not grant, ``BuiltIn`` for what only a release changes (``of_release``), and
+    ``policy.faults.Invalid`` for a policy that cannot be used.
     """
     agent = Agent.objects.select_for_update().get(pk=agent.pk)
     if seen is not None and seen != agent.version:
@@ -104,6 +113,8 @@ def change(
     changed = {name: value for name, value in changes.items() if name in before and before[name] != value}
     if not changed:
         return agent
+    if agent.is_built_in and not of_release:
+        _check_built_in(changed)
     _check_granting([field for field in GRANTING if field in changed], may_grant)
     if "policy" in changed:
         read_agent_policy(changed["policy"])
@@ -177,6 +188,14 @@ def slug_of(name: str) -> str:
 def _check_granting(fields: list[str], may_grant: bool) -> None:
     if fields and not may_grant:
         raise NotAllowed(f"{' and '.join(fields)} of an agent say what it may do, and only an admin sets that")
+
+
+def _check_built_in(changed: dict[str, Any]) -> None:
+    if fixed := [field for field in changed if field not in OF_BUILT_IN]:
+        raise BuiltIn(
+            f"this agent is built in, so its {' and '.join(fixed)} cannot be changed; its model, environment and "
+            "status can"
+        )
 
 
 def _keep_version(agent: Agent, by: str) -> None:

@@ -126,8 +126,10 @@ def decider_of(member: Member) -> decisions.Decider:
 
 
 def session_read(request: DeskRequest, session_id: UUID) -> Session:
-    """A session of the workspace, with its agent and its retention; 404 otherwise."""
-    return one(Session.objects.select_related("agent", "retention"), request, session_id)
+    """A session of the workspace, with its agent, its retention and that workspace; 404 otherwise."""
+    session = one(Session.objects.select_related("agent", "retention"), request, session_id)
+    session.workspace = request.member.workspace
+    return session
 
 
 def agent_read(request: DeskRequest, slug: str) -> Agent:

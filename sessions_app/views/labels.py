@@ -10,7 +10,7 @@ LABELS = frozenset((
     _("idle"), _("running"), _("archived"),
     _("chat"), _("schedule"), _("webhook"), _("import"), _("other"),
     _("active"), _("completed"), _("cancelled"), _("crashed"), _("timed out"), _("paused"),
-    _("managed"), _("local"), _("scripted"), _("external"),
+    _("managed"), _("local"), _("scripted"), _("external"), _("built in"),
     _("pending"), _("approved"), _("approved edited"), _("denied"), _("answered"), _("expired"), _("auto allowed"),
     _("auto denied"), _("settled elsewhere"),
     _("person"), _("policy"), _("grant"), _("stop"), _("system"),

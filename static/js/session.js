@@ -1,5 +1,6 @@
 // The session page. What these need of each other they import themselves.
 
+import "./session/slices.js";
 import "./session/navigation.js";
 import "./session/lenses.js";
 import "./session/keys.js";

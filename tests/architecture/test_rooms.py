@@ -15,6 +15,7 @@ RECORD_ROOMS = (
     "trust",
     "checkpoints",
     "receipts",
+    "transparency",
     "redaction",
     "shares",
     "exports",

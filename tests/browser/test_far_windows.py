@@ -99,9 +99,9 @@ def _is_over(page: Page, step: dict[str, Any], by: int) -> bool:
 
 def test_a_page_that_was_read_to_its_end_holds_a_few_screens_and_moves_nothing(open_page, long_session):
     page = open_page(path_of(long_session))
-    down = [page.evaluate(TRAVEL, 0), *travel_to_the_end(page, 2_000)]
+    down = [page.evaluate(TRAVEL, 0), *travel_to_the_end(page, 1_500)]
     assert 1 not in down[-1]["seqs"], "what is far away has left"
-    up = travel_to_the_end(page, -2_000)
+    up = travel_to_the_end(page, -1_500)
     seen, again = ({seq for step in way for seq in step["seqs"]} for way in (down, down[-1:] + up))
     assert seen == again, "everything comes back"
     assert long_session.last_seq in seen and 1 in seen

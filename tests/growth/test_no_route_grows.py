@@ -72,7 +72,7 @@ NOT_WALKED = {
     "/api/v1/sessions/{session_id}/cost": "as the page of its cost",
     "import-batch": "of the files that came at once",
     "redacted": "of one redaction", "tombstone": "one row", "/api/v1/tombstones/{subject_id}": "one row",
-    "approval-receipt": "of one decision",
+    "approval-receipt": "of one decision", "registration-receipt": "of one file",
     "/api/v1/approvals/{approval_id}/receipt": "of one decision",
     "/api/v1/policy/versions/{number}/changes": "of the sessions that the reader names",
     "/api/v1/sessions/{session_id}/redactions/{redaction_id}": "of one redaction",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
-from sessions_app.models import Pruning
+from sessions_app.models import AuditEntry, Budget, LedgerEntry, Pruning
 from sessions_app.queries.retention import hidden, strategies
 from sessions_app.services import audit
+from sessions_app.services.log import pricing
 from sessions_app.services.retention import advised
 from tests.fakes.messages_api import text
 
@@ -62,6 +65,31 @@ def test_where_the_model_says_nothing_of_use_the_rules_decide(long, api, said):
         api.refuses(500, "api_error", "no")
     assert prune(long, "keep_important", window_size=2).method == "rules"
     assert Pruning.objects.get().method == "rules"
+
+
+def test_what_the_model_is_asked_is_paid_from_the_wallet_once_and_told(long, api):
+    before = set(LedgerEntry.objects.values_list("pk", flat=True))
+    api.says(text("They asked four questions."))
+    prune(long, "summarize_old", threshold=4)
+    (entry,) = LedgerEntry.objects.exclude(pk__in=before)
+    told = AuditEntry.objects.get(action="session.pruned").details
+    took = (told["input_tokens"], 0, 0, 0, told["output_tokens"])
+    cost = pricing.price("claude-opus-5-5", entry.at, took)
+    assert cost and (-entry.amount, entry.wallet.kind, entry.session_id) == (cost, "ai", long.pk)
+    assert entry.event.startswith("retention:") and told["cost"] == str(cost)
+    assert list(audit.broken_rows(long.workspace_id)) == []
+
+
+def test_an_answer_that_is_of_no_use_is_paid_too(long, api):
+    before = LedgerEntry.objects.count()
+    api.says(text("I will not"))
+    assert prune(long, "keep_important", window_size=2).method == "rules" and LedgerEntry.objects.count() == before + 1
+
+
+def test_where_no_money_is_left_nobody_is_asked(long, api):
+    Budget.objects.create(workspace_id=long.workspace_id, amount=Decimal("0.0000001"))
+    before = len(api.requests)
+    assert prune(long, "summarize_old", threshold=4).method == "rules" and len(api.requests) == before
 
 
 def test_without_a_key_nobody_is_asked(long, api, settings):

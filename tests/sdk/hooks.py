@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
-from countersign import commands
+from countersign.hooks import commands
 
 STATE = tempfile.TemporaryDirectory(prefix="countersign-state-")
 CALL = {

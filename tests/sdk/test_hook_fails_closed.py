@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from countersign import commands
+from countersign.hooks import commands
 
 from .bad_desks import GARBAGE, LIES, answering, lying, nobody, nowhere, pause
 from .conftest import SOURCE

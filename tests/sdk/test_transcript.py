@@ -6,9 +6,10 @@ import json
 import os
 
 import pytest
-from countersign import commands, runs, transcripts
+from countersign import runs, transcripts
 from countersign.codex.transcript import CodexReader
 from countersign.holding import Desk
+from countersign.hooks import commands
 
 from sessions_app.models import Event, Session
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
 from datetime import UTC, datetime
@@ -42,6 +43,21 @@ def receipt(leaf: bytes, key: ec.EllipticCurvePrivateKey = SERVICE, structure: i
     return sign1(key, {395: structure}, {396: {-1: [proof]}}, merkle.root(leaves), detached=True)
 
 
+def ledger_receipt(leaf: bytes, key: ec.EllipticCurvePrivateKey = SERVICE, **changed: Any) -> bytes:
+    """Of a ledger of the Confidential Consortium Framework: three transactions, ours with one on either side."""
+    path = [[True, sha256(b"left")], [False, sha256(b"right")]]
+    said = {"data": sha256(leaf), "evidence": "ce:2.18:5a", "path": path, **changed}
+    node = sha256(sha256(b"writes") + sha256(b"ce:2.18:5a") + sha256(leaf))
+    root = sha256(sha256(sha256(b"left") + node) + sha256(b"right"))
+    proof = cbor({1: [sha256(b"writes"), said["evidence"], said["data"]], 2: said["path"]})
+    header = {4: b"service-1", 395: 2, 15: {1: "ledger.example"}, "ccf.v1": {"txid": "2.18"}}
+    return sign1(key, header, {396: {-1: [proof]}}, root, detached=True)
+
+
+def sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
 def state(data: bytes, *statements: bytes) -> str:
     trusted = [anchor_of(public_pem(SERVICE), "the service")]
     return transparency.check(data, statements, trusted, AT).state
@@ -56,7 +72,7 @@ def test_a_receipt_of_a_trusted_service_for_this_statement_is_valid() -> None:
     [
         (lambda leaf: receipt(statement("other")), "uncheckable"),
         (lambda leaf: receipt(leaf, STRANGER), "uncheckable"),
-        (lambda leaf: receipt(leaf, structure=2), "uncheckable"),
+        (lambda leaf: receipt(leaf, structure=3), "uncheckable"),
         (lambda leaf: receipt(leaf, index=7), "invalid"),
         (lambda leaf: b"no cbor", "invalid"),
         (lambda leaf: sign1(SERVICE, {395: 1}, {396: {-1: ["x"]}}, b"root", detached=True), "invalid"),
@@ -72,6 +88,30 @@ def test_no_other_receipt_is(made: Any, expected: str) -> None:
 
 def test_a_receipt_without_its_statement_cannot_be_checked() -> None:
     assert state(receipt(statement())) == "uncheckable"
+
+
+def test_a_receipt_of_a_ccf_ledger_is_checked_along_its_own_tree() -> None:
+    assert state(ledger_receipt(leaf := statement()), leaf) == "valid"
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (lambda leaf: ledger_receipt(statement("other")), "invalid"),
+        (lambda leaf: ledger_receipt(leaf, STRANGER), "uncheckable"),
+        (lambda leaf: ledger_receipt(leaf, evidence="ce:2.19:5a"), "uncheckable"),
+        (lambda leaf: ledger_receipt(leaf, path=[[False, sha256(b"left")], [False, sha256(b"right")]]), "uncheckable"),
+        (lambda leaf: ledger_receipt(leaf, path=[[1, sha256(b"left")]]), "invalid"),
+        (lambda leaf: ledger_receipt(leaf, path=[sha256(b"left")]), "invalid"),
+        (lambda leaf: ledger_receipt(leaf, path=[[True, b"short"]]), "invalid"),
+        (lambda leaf: ledger_receipt(leaf, path=[[True, sha256(b"x")]] * 65), "invalid"),
+        (lambda leaf: ledger_receipt(leaf, evidence=b"bytes"), "invalid"),
+        (lambda leaf: sign1(SERVICE, {395: 2}, {396: {-1: ["no bytes"]}}, b"root", detached=True), "invalid"),
+        (lambda leaf: sign1(SERVICE, {395: [2]}, {396: {-1: []}}, b"root", detached=True), "uncheckable"),
+    ],
+)
+def test_no_other_receipt_of_a_ledger_is_valid(made: Any, expected: str) -> None:
+    assert state(made(leaf := statement()), leaf) in (expected, "invalid")
 
 
 def attachment(purpose: str, data: bytes) -> dict[str, Any]:

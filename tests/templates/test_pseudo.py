@@ -20,8 +20,9 @@ from vcon_app.models import Import, SourceDocument
 from . import pseudo
 
 PAGES = [
-    "/", "/agents/", "/agents/AGENT/", "/agents/AGENT/chat/", "/agents/AGENT/edit/", "/agents/AGENT/versions/",
-    "/agents/AGENT/versions/1/", "/agents/+/", "/approvals/", "/approvals/CARD/", "/approvals/CARD/always",
+    "/", "/agents/", "/agents/AGENT/", "/agents/AGENT/chat/", "/agents/AGENT/build/", "/agents/AGENT/edit/",
+    "/agents/AGENT/versions/", "/agents/AGENT/versions/1/", "/agents/+/",
+    "/approvals/", "/approvals/CARD/", "/approvals/CARD/always",
     "/approvals/reasons/", "/approvals/DECIDED/", "/audit/", "/audit/?from=x", "/oversight/", "/stops/",
     "/sessions/", "/sessions/?status=idle&origin=api&verdict=none&from=x", "/sessions/compare/",
     "/sessions/compare/?session=SESSION", "/sessions/compare/?session=SESSION&session=OTHER",
@@ -30,12 +31,12 @@ PAGES = [
     "/usage/", "/usage/?by=agent", "/usage/?picture=errors", "/usage/?by=x", "/usage/wallets/", "/usage/calls/",
     "/triggers/", "/triggers/runs/", "/triggers/schedules/new/", "/triggers/webhooks/new/",
     "/settings/", "/settings/findings/", "/settings/rubrics/", "/settings/notices/", "/settings/webhooks/",
-    "/settings/absences/",
+    "/settings/absences/", "/settings/retention/",
     "/settings/policies/", "/settings/policies/new", "/settings/grants/", "/settings/slack/", 
     
     "PAGE", "PAGE?lens=tools", "PAGE?lens=requests", "PAGE?lens=raw", "PAGE?lens=timeline", "PAGE/facts", "PAGE/cost",
     "PAGE/files", "PAGE/review", "PAGE/waterfall", "PAGE/overview", "PAGE/strip", "PAGE?show=everything",
-    "PAGE/events/1", "PAGE/continue",
+    "PAGE/events/1", "PAGE/continue", "PAGE/retention", "PAGE/retention?window=1",
     "PAGE?lens=tools&took=1.5&cost=0.25", "PAGE?replay=2",
     "/nowhere/",
 ]  # fmt: skip

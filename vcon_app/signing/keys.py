@@ -85,6 +85,12 @@ def anchor_of(pem: str, name: str = "", origin: str = "") -> Anchor:
     raise BadKey(f'A PEM block "{kind[:40]}" is neither a certificate nor a public key.')
 
 
+def anchors_of(pem: str, name: str = "") -> list[Anchor]:
+    """Every certificate and public key in a PEM text. Raises :class:`BadKey`, also where there is none."""
+    blocks = [found.group() for found in _BLOCK.finditer(pem)] or [pem]
+    return [anchor_of(block, name) for block in blocks]
+
+
 def fully_parsed(certificate: x509.Certificate) -> x509.Certificate:
     """The certificate, all of it parsed: the library looks at its parts only when asked. Raises ``UNREADABLE``."""
     common_name(certificate)

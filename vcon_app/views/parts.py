@@ -14,7 +14,7 @@ from sessions_app.models import Agent, Event, Role, Session
 from sessions_app.views.access import DeskRequest
 from vcon_app import registry
 from vcon_app.models import Sharing
-from vcon_app.queries import export_log, imports, legal_basis, share_links, sources
+from vcon_app.queries import export_log, imports, legal_basis, registrations, share_links, sources
 from vcon_app.services.documents import event_bytes
 from vcon_app.services.exports import export_options
 from vcon_app.services.trust import own_keys, recipients
@@ -118,6 +118,7 @@ def source_facts(request: DeskRequest, session: Session) -> Part:
             "imports": [(link, imports.grouped(sources.findings_of(link))) for link in links],
             "taken": list(zip(shown, export_log.states(session.workspace_id, shown), strict=True)),
             "more": len(exports) > export_log.SHOWN,
+            "registrations": list(registrations.of_session(session.pk)[: registrations.SHOWN]),
         },
     )
 

@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from .answers import Decision
     from .client import AsyncClient, Client, Denied, NotConfigured
     from .required import requires_approval
-    from .session import AsyncSession, DeskError, Session, SpoolFull, StateConflict
+    from .session import AsyncSession, DeskError, NotSent, Session, SpoolFull, StateConflict
 
 __all__ = [
-    "AsyncClient", "AsyncSession", "Client", "Decision", "Denied", "DeskError", "NotConfigured", "Session",
-    "SpoolFull", "StateConflict", "requires_approval",
+    "AsyncClient", "AsyncSession", "Client", "Decision", "Denied", "DeskError", "NotConfigured", "NotSent",
+    "Session", "SpoolFull", "StateConflict", "requires_approval",
 ]  # fmt: skip
 
 _HOMES = {"Decision": "answers", "AsyncClient": "client", "Client": "client", "Denied": "client",
           "NotConfigured": "client", "requires_approval": "required", "AsyncSession": "session",
-          "DeskError": "session", "Session": "session", "SpoolFull": "session",
+          "DeskError": "session", "NotSent": "session", "Session": "session", "SpoolFull": "session",
           "StateConflict": "session"}  # fmt: skip
 
 

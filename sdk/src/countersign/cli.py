@@ -16,7 +16,7 @@ def main() -> None:
         from .hook import main as hook
 
         hook(sys.argv[2:], decided=0)
-    from .settings_file import Unusable
+    from .hooks.settings_file import Unusable
 
     options = _parser().parse_args()
     try:
@@ -30,7 +30,7 @@ def main() -> None:
 def _parser() -> ArgumentParser:
     from argparse import ArgumentParser
 
-    from . import installing
+    from .hooks import installing
 
     parser = ArgumentParser("countersign", description="People decide what agents may do. COUNTERSIGN_URL and "
                             "COUNTERSIGN_API_KEY (role agent) say where the desk is and who asks.")  # fmt: skip

@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import uuid
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
@@ -21,15 +20,17 @@ from . import wire
 from .answers import Decision
 from .client import AsyncClient, Client, NotConfigured
 from .out_of_sight import OutOfSight
+from .recording.clock import now
 from .recording.encoding import encoded
 from .recording.recorder import LIMIT, Progress, recorder_for
 from .recording.spans import ToolCall, Turn
-from .state import DeskError, State, StateConflict
+from .state import DeskError, NotSent, State, StateConflict
 
-__all__ = ["AsyncSession", "DeskError", "Session", "SpoolFull", "StateConflict"]
+__all__ = ["AsyncSession", "DeskError", "NotSent", "Session", "SpoolFull", "StateConflict"]
 Json = dict[str, Any]
 KINDS = {"user": "user_message", "assistant": "agent_message", "system": "system"}
 """Kinds of event by the role of a message."""
+ACTORS = {"user": "person", "assistant": "agent", "system": "system"}
 ROLES = {kind: role for role, kind in KINDS.items()}
 PAGE = 500
 """Events that the desk answers at once."""
@@ -91,8 +92,7 @@ class _Recorded(State):
         """A message, ``name``: of whom; one of the user begins a turn. Answers its client id, or nothing."""
         if role not in KINDS:
             return self._wrong(ValueError(f'"{role}" is no role: use user, assistant or system'))
-        actor = {"user": "person", "assistant": "agent", "system": "system"}[role]
-        more = {"actor": {"kind": actor, "name": name}} if name else {}
+        more = {"actor": {"kind": ACTORS[role], "name": name}} if name else {}
         return self.record(KINDS[role], text=text, model=model, data=data, client_id=client_id, **more)
 
     def turn(self, prompt: str, *, name: str | None = None) -> Turn:
@@ -156,8 +156,10 @@ class _Recorded(State):
             return self._wrong(NotConfigured("this session is not recorded"))
         try:
             client_id = client_id or f"{recorder.run}-{next(recorder.numbers)}"
-            event = {"client_id": client_id, "kind": kind, "at": datetime.now(UTC).isoformat()}
-            event |= {name: value for name, value in fields.items() if value is not None}
+            event = {"client_id": client_id, "kind": kind, "at": now()}
+            for name, value in fields.items():
+                if value is not None:
+                    event[name] = value
             if self._missing:
                 self._tell_what_is_missing()
             if self._put(encoded(event, strict=self.strict)):
@@ -186,7 +188,7 @@ class _Recorded(State):
         said = f"{self._missing} event(s) before this one were not recorded: the spool was full"
         note = {
             "client_id": f"{self._recorder.run}-{next(self._recorder.numbers)}", "kind": "note", "text": said,
-            "at": datetime.now(UTC).isoformat(), "actor": {"kind": "system"}, "data": {"missing": self._missing},
+            "at": now(), "actor": {"kind": "system"}, "data": {"missing": self._missing},
         }  # fmt: skip
         if self._put(encoded(note, strict=True)):
             self._missing = 0
@@ -200,6 +202,11 @@ class _Recorded(State):
 
     def _flushed(self, timeout: float) -> bool:
         return self._recorder.flush(timeout, patient=timeout > SETTLE) if self._recorder else False
+
+    def _settle(self) -> None:
+        """Wait until the desk has what was recorded before. Raises ``NotSent``: who reads would not know what lacks."""
+        if self._recorder and not self._recorder.flush(SETTLE) and (left := self._recorder.unsent_of(self._opening)):
+            raise NotSent(left, self._recorder.progress().fault)
 
     def _desk(self) -> tuple[wire.Address, str]:
         if not self._url or not self._api_key:
@@ -232,11 +239,16 @@ class _Recorded(State):
         return found
 
     def _prune(self, strategy: str, window_size: int | None, threshold: int | None, dry_run: bool) -> Json:
-        self._flushed(SETTLE)
+        self._settle()
         wanted = {"strategy": strategy, "window_size": window_size, "threshold": threshold, "dry_run": dry_run}
         body = json.dumps({name: value for name, value in wanted.items() if value is not None}).encode()
         done: Json = json.loads(self._exchange("POST", f"/api/v1/sessions/{self._opened()}/prune", body, PATIENCE))
         return done
+
+    def _show_pruned(self) -> Json:
+        path = f"/api/v1/sessions/{self._opened()}/show-pruned"
+        shown: Json = json.loads(self._exchange("POST", path, b""))
+        return shown
 
     def _exchange(self, method: str, path: str, body: bytes | None = None, timeout: float = PROMPT) -> bytes:
         try:
@@ -250,7 +262,7 @@ class _Recorded(State):
         return data
 
     def _events(self, since: int, limit: int, kind: str | None) -> list[Json]:
-        self._flushed(SETTLE)
+        self._settle()
         found: list[Json] = []
         while len(found) < limit:
             page = self._page(since, min(PAGE, limit - len(found)), kind)["items"]
@@ -262,7 +274,7 @@ class _Recorded(State):
 
     def _history(self, limit: int, role: str | None, include_pruned: bool = False) -> list[Json]:
         """From the end, a page at a time, past what is out of sight: what it costs does not grow with the session."""
-        self._flushed(SETTLE)
+        self._settle()
         gone = OutOfSight(self._out_of_sight, shows_all=include_pruned)
         found: list[Json] = []
         end = gone.before(gone.last_seq)
@@ -295,7 +307,7 @@ class _Recorded(State):
         return page
 
     def _export(self, format: str) -> bytes:
-        self._flushed(SETTLE)
+        self._settle()
         path = f"/api/v1/sessions/{self._opened()}/export?format={quote(format, safe='')}"
         return self._exchange("GET", path, None, PATIENCE)
 
@@ -319,7 +331,10 @@ class Session(_Recorded):
         self, limit: int = 50, role: Literal["user", "assistant", "system"] | None = None, *,
         include_pruned: bool = False,
     ) -> list[Json]:  # fmt: skip
-        """The latest messages in sight, oldest first: ``{seq, role, text, at, name}``. Raises ``DeskError``."""
+        """The latest messages in sight, oldest first: ``{seq, role, text, at, name}``.
+
+        Raises ``DeskError``; ``NotSent`` where the desk does not take within 5 s what this program recorded before.
+        """
         return self._history(limit, role, include_pruned)
 
     def prune(
@@ -331,16 +346,23 @@ class Session(_Recorded):
         """
         return self._prune(strategy, window_size, threshold, dry_run)
 
+    def show_pruned(self) -> Json:
+        """Bring all that was pruned into sight again: ``{messages, events}``. For a key of the role ``reviewer``.
+
+        The desk prunes it no more by itself, until ``prune`` or another retention. Raises ``DeskError``.
+        """
+        return self._show_pruned()
+
     def retention(self) -> Json:
         """The policy, what is due by it, and what was pruned. Raises ``DeskError``."""
         return self._retention_there()
 
     def events(self, since: int = 0, limit: int = 500, kind: str | None = None) -> list[Json]:
-        """Events behind the ``seq`` ``since``, as the API answers them. Raises ``DeskError``."""
+        """Events behind the ``seq`` ``since``, as the API answers them. Raises as ``history`` does."""
         return self._events(since, limit, kind)
 
     def export(self, format: str = "markdown") -> bytes:
-        """A file of the session; a key of the role ``agent`` may not (403). Raises ``DeskError``."""
+        """A file of the session; a key of the role ``agent`` may not (403). Raises as ``history`` does."""
         return self._export(format)
 
     def flush(self, timeout: float = 30.0) -> bool:
@@ -378,6 +400,10 @@ class AsyncSession(_Recorded):
     ) -> Json:
         """As ``Session.prune``."""
         return await asyncio.to_thread(self._prune, strategy, window_size, threshold, dry_run)
+
+    async def show_pruned(self) -> Json:
+        """As ``Session.show_pruned``."""
+        return await asyncio.to_thread(self._show_pruned)
 
     async def retention(self) -> Json:
         """As ``Session.retention``."""

@@ -26,6 +26,18 @@ class DeskError(Exception):
         self.status = status
 
 
+class NotSent(DeskError):
+    """What would be read lacks what this program recorded before; ``waiting`` is how many events of the session."""
+
+    def __init__(self, waiting: int, fault: str) -> None:
+        why = f": {fault}" if fault else ""
+        super().__init__(
+            0, f"the desk has not got {waiting:,} event(s) that were recorded in this session before; they are kept, "
+            f"and sent as soon as it takes them: flush(), and read again{why}"
+        )  # fmt: skip
+        self.waiting = waiting
+
+
 class StateConflict(DeskError):
     """Somebody else wrote the value since this program read it. Read it again, or use ``update_state``."""
 

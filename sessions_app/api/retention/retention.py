@@ -10,15 +10,28 @@ from ninja import Query, Router
 
 from sessions_app import models
 from sessions_app.queries.retention import hidden, plans, strategies
-from sessions_app.services.retention import advised, policies, pruning, sweeping
+from sessions_app.services.retention import advised, policies, pruning, showing, sweeping, workspaces
 
-from ..auth import own_asker, own_reader, reader
+from ..auth import admin, own_asker, own_reader, own_writer, reader
 from ..idempotency import once
-from ..paging import Cursor, Limit, Page, keyset
+from ..paging import Cursor, Limit, Page, decode, encode, keyset
 from ..parsing import reply
 from ..problems import Problem, invalid
+from ..schemas.common import NOTHING, NoBody
 from ..sessions import session_read
-from .schemas import Marker, NewPruning, OutOfSight, PruningResult, Retention, SessionRetention, Span
+from .schemas import (
+    DueSession,
+    Marker,
+    NewPruning,
+    OutOfSight,
+    PruningResult,
+    Retention,
+    Rules,
+    SessionRetention,
+    ShownAgain,
+    Span,
+    WorkspacePolicy,
+)
 
 router = Router(tags=["retention"])
 MARKERS = 50
@@ -39,12 +52,33 @@ def list_policies(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRes
     Nothing is changed by asking.
     """
     found = models.SessionRetention.objects.filter(workspace=request.auth.workspace, is_set=True)
-    found = found.select_related("session", "session__agent").defer("session__source_record")
+    found = found.select_related("session__agent", "session__workspace").defer("session__source_record")
     rows, next_cursor = keyset(found, "session_id", limit, cursor, UUID)
-    items = [
-        SessionRetention.from_row(row, sweeping.expires_at(row, row.session), sweeping.due_of(row)) for row in rows
-    ]
+    items = [SessionRetention.from_row(row, sweeping.due_of(row)) for row in rows]
     return reply(Page(items=items, next_cursor=next_cursor))
+
+
+@router.get("/retention/due", auth=reader, response=Page[DueSession])
+def list_due(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """What the next sweep would do, and what it would leave: a dry run of all sessions, in their order. A page goes
+    through ``limit`` sessions, and has those of which something is due: go on until ``next_cursor`` is null.
+    """
+    after = decode(cursor, lambda position: UUID(position[0])) if cursor else None
+    due, last = sweeping.report_page(request.auth.workspace.pk, after, limit)
+    return reply(Page(items=[DueSession.of(one) for one in due], next_cursor=encode([last]) if last else None))
+
+
+@router.get("/retention/workspace", auth=reader, response=WorkspacePolicy)
+def read_workspace_policy(request: HttpRequest) -> HttpResponse:
+    """The retention of sessions that have none of their own."""
+    return reply(WorkspacePolicy(**request.auth.workspace.retention))
+
+
+@router.patch("/retention/workspace", auth=admin, response=WorkspacePolicy)
+def change_workspace_policy(request: HttpRequest, wanted: Rules) -> HttpResponse:
+    """Another retention of sessions that have none of their own; without any word of it there is none."""
+    kept = workspaces.set_policy(request.auth.workspace.pk, wanted.said(), by=request.auth.actor)
+    return reply(WorkspacePolicy(**kept))
 
 
 @router.get("/sessions/{uuid:session_id}/retention", auth=own_reader, response=Retention)
@@ -53,10 +87,10 @@ def read_retention(request: HttpRequest, session_id: UUID) -> HttpResponse:
     session = session_read(request, session_id)
     row = policies.of_session(session.pk)
     row.session = session
-    over, due = sweeping.expires_at(row, session), sweeping.due_of(row)
+    due = sweeping.due_of(row)
     prunings = [Marker.from_row(marker) for marker in hidden.markers(session.pk, MARKERS)]
     in_sight = plans.messages_in_sight(session.pk)
-    return reply(Retention.from_row(row, over, due, messages_in_sight=in_sight, prunings=prunings))
+    return reply(Retention.from_row(row, due, messages_in_sight=in_sight, prunings=prunings))
 
 
 @router.get("/sessions/{uuid:session_id}/pruned", auth=own_reader, response=OutOfSight)
@@ -87,3 +121,16 @@ def prune_session(request: HttpRequest, session_id: UUID, wanted: NewPruning) ->
     done = advised.prune(session.pk, strategy, by=request.auth.actor)
     assert done is not None
     return reply(PruningResult.of(done, dry_run=False))
+
+
+@router.post("/sessions/{uuid:session_id}/show-pruned", auth=own_writer, response=ShownAgain)
+@once
+def show_pruned(request: HttpRequest, session_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
+    """Bring all that was pruned of a session into sight again, for a reviewer. Nothing to show is an answer, too.
+
+    The desk prunes it by itself no more, until somebody prunes by hand or says another retention of the session; what
+    comes in later goes as before.
+    """
+    session = session_read(request, session_id)
+    shown = showing.show_again(session.pk, by=request.auth.actor)
+    return reply(ShownAgain(messages=shown.messages, events=shown.events))

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from sessions_app import models
 from sessions_app.queries.retention import plans, strategies
+from sessions_app.services.retention import policies, sweeping
 from sessions_app.services.retention.pruning import Pruned
 from sessions_app.services.retention.sweeping import Due
 
@@ -28,8 +29,8 @@ StrategyName = Annotated[
 ]  # fmt: skip
 
 
-class RetentionPolicy(Body):
-    """How long messages of a session are to be in sight. What is left out stays as it is; null takes it back."""
+class Rules(Body):
+    """How long messages are to be in sight. What is left out stays as it is; null takes it back."""
 
     ttl_days: Annotated[int, Field(ge=1, le=36_500)] | None = Field(
         None, description="days from the last event that came in; then all messages go out of sight"
@@ -37,11 +38,19 @@ class RetentionPolicy(Body):
     auto_prune: bool | None = Field(None, description="whether that is done by itself; else it is listed")
     prune_strategy: StrategyName | None = None
     max_messages: Number | None = Field(None, description="of more the strategy takes the old ones; 1,000 if not said")
-    immutable: bool | None = Field(None, description="legal hold: nothing is pruned, and nobody deletes the session")
 
     def said(self) -> dict[str, Any]:
         """What was sent, and nothing else."""
         return self.model_dump(exclude_unset=True)
+
+
+class RetentionPolicy(Rules):
+    """How long messages of a session are to be in sight. What is left out stays as it is; null takes it back."""
+
+    immutable: bool | None = Field(None, description="legal hold: nothing is pruned, and nobody deletes the session")
+    hold_reason: Annotated[str, Field(min_length=1, max_length=policies.MOST_REASON)] | None = Field(
+        None, description="why it is on hold; it goes with the hold, and stays in the audit log"
+    )
 
 
 class NewPruning(Body):
@@ -103,10 +112,19 @@ class Marker(BaseModel):
     events: int
     first_seq: int
     last_seq: int
+    shown_at: datetime | None = Field(description="when somebody showed it again")
+    shown_by: str | None
 
     @classmethod
     def from_row(cls, row: models.Pruning) -> Marker:
-        return cls(**{name: getattr(row, name) for name in cls.model_fields})
+        return cls(**{name: getattr(row, name) for name in cls.model_fields} | {"shown_by": row.shown_by or None})
+
+
+class ShownAgain(BaseModel):
+    """What came into sight again."""
+
+    messages: int
+    events: int
 
 
 class DueNow(BaseModel):
@@ -122,8 +140,47 @@ class DueNow(BaseModel):
         return cls(what=due.what, rule=due.strategy.rule, messages=due.messages) if due else None
 
 
+class InForce(BaseModel):
+    """What holds for a session. ``of``: its own, the workspace's, or null where nobody has said any."""
+
+    of: Literal["session", "workspace"] | None
+    ttl_days: int | None
+    auto_prune: bool
+    prune_strategy: str | None
+    max_messages: int | None
+
+    @classmethod
+    def from_policy(cls, policy: strategies.Policy) -> InForce:
+        said = {name: getattr(policy, name) for name in cls.model_fields}
+        return cls(**said | {"prune_strategy": policy.prune_strategy or None})
+
+
+class WorkspacePolicy(BaseModel):
+    """The retention of sessions that have none of their own."""
+
+    ttl_days: int | None = None
+    auto_prune: bool = False
+    prune_strategy: str | None = None
+    max_messages: int | None = None
+    set_by: str | None = None
+    set_at: datetime | None = None
+
+
+class DueSession(BaseModel):
+    """What is due of a session: what the next sweep does, and what it leaves."""
+
+    session_id: UUID
+    what: Literal["prune", "expired", "held", "waits"]
+    rule: str
+    messages: int
+
+    @classmethod
+    def of(cls, due: Due) -> DueSession:
+        return cls(session_id=due.session.pk, what=due.what, rule=due.strategy.rule, messages=due.messages)
+
+
 class SessionRetention(BaseModel):
-    """The policy of a session, as it was said."""
+    """The policy of a session, as it was said, and as it holds."""
 
     session_id: UUID
     ttl_days: int | None
@@ -131,17 +188,18 @@ class SessionRetention(BaseModel):
     prune_strategy: str | None
     max_messages: int | None
     immutable: bool
+    hold_reason: str | None
     set_by: str | None
     set_at: datetime | None
+    in_force: InForce
     expires_at: datetime | None = Field(description="when its days are over, if nothing comes in until then")
     due: DueNow | None
 
     @classmethod
-    def from_row(
-        cls, row: models.SessionRetention, over: datetime | None, due: Due | None, **more: Any
-    ) -> SessionRetention:
+    def from_row(cls, row: models.SessionRetention, due: Due | None, **more: Any) -> SessionRetention:
         return cls(
-            session_id=row.session_id, **row.policy(), set_by=row.set_by or None, set_at=row.set_at, expires_at=over,
+            session_id=row.session_id, **row.policy(), set_by=row.set_by or None, set_at=row.set_at,
+            in_force=InForce.from_policy(policies.in_force(row)), expires_at=sweeping.expires_at(row),
             due=DueNow.of(due), **more,
         )  # fmt: skip
 

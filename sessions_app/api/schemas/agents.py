@@ -61,7 +61,7 @@ class Agent(BaseModel):
     id: UUID
     name: str
     slug: str
-    runtime: Literal["managed", "local", "scripted", "external"]
+    runtime: Literal["managed", "local", "scripted", "external", "built_in"]
     model: str | None
     version: int
     status: Literal["active", "paused", "archived"]

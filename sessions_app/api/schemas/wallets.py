@@ -45,7 +45,7 @@ class Entry(BaseModel):
     source: Source
     amount: str = Field(description="positive in, negative out")
     balance: str = Field(description="of the wallet, after this line")
-    event: str = Field(description="turn:SESSION:TURN, call:SESSION:SEQ, credit:ID, expiry:ID")
+    event: str = Field(description="turn:SESSION:TURN, call:SESSION:SEQ, retention:ID, credit:ID, expiry:ID")
     session_id: UUID | None
     by: str
     note: str

@@ -60,6 +60,9 @@ class GraphNode(models.Model):
             models.Index(fields=["agent", "-session"], condition=models.Q(is_first=True), name="graph_node_first"),
             models.Index(fields=["workspace", "kind", "-id"], name="graph_node_recent"),
             models.Index(fields=["agent", "kind", "-id"], name="graph_node_of_agent"),
+            models.Index(
+                fields=["workspace", "status", "-id"], condition=models.Q(kind=DECISION), name="graph_node_of_status"
+            ),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -28,6 +28,11 @@ class SessionRetention(models.Model):
     max_messages = models.IntegerField(null=True)
     immutable = models.BooleanField(default=False)
     """Legal hold: nothing is pruned, and nobody deletes."""
+    hold_reason = models.TextField(default="", db_default="")
+    is_own = models.BooleanField(default=False, db_default=False)
+    """Whether days, messages and strategy are of its own; else those of its workspace hold."""
+    shown_through = models.IntegerField(default=0, db_default=0)
+    """A person showed what was pruned up to this event again: the sweep leaves it in sight."""
     is_set = models.BooleanField(default=False)
     """Whether somebody has said anything of the above."""
     set_by = models.TextField(default="")
@@ -46,7 +51,7 @@ class SessionRetention(models.Model):
         """As it is said and answered."""
         return {
             "ttl_days": self.ttl_days, "auto_prune": self.auto_prune, "prune_strategy": self.prune_strategy or None,
-            "max_messages": self.max_messages, "immutable": self.immutable,
+            "max_messages": self.max_messages, "immutable": self.immutable, "hold_reason": self.hold_reason or None,
         }  # fmt: skip
 
 
@@ -71,6 +76,9 @@ class Pruning(models.Model):
     """Of what it took; between them events may be in sight."""
     summary = models.TextField(default="")
     """What agents read in place of all that is out of sight up to ``last_seq``."""
+    shown_at = models.DateTimeField(null=True)
+    """When a person showed it all again; then it stands in place of nothing any more."""
+    shown_by = models.TextField(default="", db_default="")
 
     class Meta:
         indexes = [models.Index(fields=["session", "-id"], name="pruning_of_session")]

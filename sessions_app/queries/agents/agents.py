@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
 DAYS = 14
+CHATS_LOOKED_AT = 200
+"""Chats with the assistant among which those about one agent are looked for."""
 SUMMED = (
     "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_recorded", "cost_priced",
     "unpriced_tokens",
@@ -111,14 +113,21 @@ def rows(
 
 
 def running_here(workspace_id: UUID) -> QuerySet[Agent]:
-    """Active agents whose turns are taken here, by name."""
+    """Active agents of the workspace's own whose turns are taken here, by name."""
     found = Agent.objects.filter(workspace_id=workspace_id, status=Agent.Status.ACTIVE)
-    return found.exclude(runtime=Agent.Runtime.EXTERNAL).order_by("name")
+    return found.exclude(runtime__in=[Agent.Runtime.EXTERNAL, Agent.Runtime.BUILT_IN]).order_by("name")
 
 
 def recent_chats(agent: Agent) -> QuerySet[Session]:
     """Sessions that people began with an agent, the latest first."""
     found = Session.objects.filter(agent=agent, origin=Session.Origin.CHAT).select_related("agent")
+    return found.defer("source_record").order_by("-created_at", "-id")
+
+
+def recent_chats_about(assistant: Agent, tag: str) -> QuerySet[Session]:
+    """Those of the latest chats with the assistant of the desk that have this tag, the latest first."""
+    latest = Session.objects.filter(agent=assistant).order_by("-created_at").values("pk")[:CHATS_LOOKED_AT]
+    found = Session.objects.filter(pk__in=latest, tags__contains=[tag]).select_related("agent")
     return found.defer("source_record").order_by("-created_at", "-id")
 
 

@@ -91,6 +91,11 @@ def value(session_id: UUID, seq: int, column: str, limit: int = SHOWN) -> Value 
     return Value(*row) if row and row[0] is not None else None
 
 
+def kind_of(session_id: UUID, seq: int) -> str:
+    """Kind of an event; empty when there is none."""
+    return Event.objects.filter(session_id=session_id, seq=seq).values_list("kind", flat=True).first() or ""
+
+
 def card(session_id: UUID, seq: int) -> dict[str, Any] | None:
     """Kind, tool name, text and JSON of an event, for the body of its card; None when there is no such event.
 

@@ -6,7 +6,7 @@ the size of the session. Long values are cut by PostgreSQL, so the middle of an 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -19,6 +19,7 @@ from django.db.models.expressions import Func
 from django.db.models.functions import Left
 
 from sessions_app.models import Approval, Event, ModelRequest, Session, ToolCall, Turn
+from sessions_app.rendering.answers.citations import Cited, Target
 
 from . import links
 from .links import EventOrigin
@@ -208,6 +209,8 @@ class Window:
     """Of the rows, of the results that are shown with them, and of the first event of the session."""
     rewinds: list[tuple[int, int]] = field(default_factory=list)
     """Prompts that a later one took the place of, and that later one: what lies between was abandoned."""
+    targets: Mapping[Cited, Target] | None = None
+    """Where citations lead, in a session of the assistant of the desk; None in any other."""
 
     def abandoned_by(self, seq: int) -> int | None:
         """The prompt for which a person went back to before ``seq``."""

@@ -43,7 +43,7 @@ def of_session(session_id: UUID) -> Hidden:
 
 def summary_of(session_id: UUID) -> Pruning | None:
     """The newest marker with a summary: it tells of all before it, too."""
-    return Pruning.objects.filter(session_id=session_id).exclude(summary="").order_by("-id").first()
+    return Pruning.objects.filter(session_id=session_id, shown_at=None).exclude(summary="").order_by("-id").first()
 
 
 def in_sight(rows: QuerySet[Rows], session_id: UUID, seq: str = "seq") -> QuerySet[Rows]:
@@ -70,7 +70,9 @@ def is_hidden(session: Session, seq: int) -> bool:
 
 def markers_of(session_id: UUID, first_seq: int, last_seq: int, limit: int) -> list[Pruning]:
     """What took events between two out of sight, the newest first."""
-    found = Pruning.objects.filter(session_id=session_id, first_seq__lte=last_seq, last_seq__gte=first_seq)
+    found = Pruning.objects.filter(
+        session_id=session_id, shown_at=None, first_seq__lte=last_seq, last_seq__gte=first_seq
+    )  # fmt: skip
     return list(found.order_by("-id")[:limit])
 
 

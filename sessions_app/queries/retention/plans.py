@@ -58,15 +58,16 @@ class Plan:
         return sum(span.last_seq - span.first_seq + 1 for span in self.spans)
 
 
-def plan(session: Session, strategy: Strategy, also: Collection[int] = ()) -> Plan:
-    """What the strategy takes of a session. ``also``: events that a model wants to be kept, too."""
+def plan(session: Session, strategy: Strategy, also: Collection[int] = (), *, shown_through: int = 0) -> Plan:
+    """What the strategy takes of a session. ``also``: events that a model wants to be kept, too; ``shown_through``: up
+    to this event all is kept, for a person showed it again."""
     said = _said(session.pk)
     hidden = list(HiddenSpan.objects.filter(session_id=session.pk).order_by("first_seq"))
     cut = _cut(session, strategy, said)
     kept = _tied(session.pk, cut)
     if strategy.kind == "keep_important":
         kept |= _with_results(session.pk, cut, _important(session.pk, cut) | {seq for seq in also if seq < cut})
-    taken = _between(cut, kept, hidden)
+    taken = _between(cut, kept, [*((span.first_seq, span.last_seq) for span in hidden), (1, shown_through)])
     spans = tuple(Span(first, last, _count(said, first, last)) for first, last in taken)
     gone = sum(span.messages for span in hidden) + sum(span.messages for span in spans)
     return Plan(strategy, spans, len(said) - gone, cut - 1)
@@ -139,9 +140,9 @@ def _with_results(session_id: UUID, cut: int, kept: set[int]) -> set[int]:
     return kept | {one for pair in pairs if kept & {*pair} for one in pair}
 
 
-def _between(cut: int, kept: Iterable[int], hidden: Iterable[HiddenSpan]) -> list[tuple[int, int]]:
-    """What is left of the events before the cut without those that are kept or out of sight already."""
-    held = sorted([(seq, seq) for seq in kept] + [(span.first_seq, span.last_seq) for span in hidden])
+def _between(cut: int, kept: Iterable[int], others: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What is left of the events before the cut without those that are kept, and the spans that are not to be taken."""
+    held = sorted([*((seq, seq) for seq in kept), *others])
     spans, begin = [], 1
     for first, last in [*held, (cut, cut)]:
         if first >= cut:

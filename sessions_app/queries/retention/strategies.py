@@ -33,6 +33,24 @@ class Strategy:
     """As the marker says it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A retention that holds for a session: its own, its workspace's, or none."""
+
+    ttl_days: int | None = None
+    auto_prune: bool = False
+    prune_strategy: str = ""
+    max_messages: int | None = None
+    of: Literal["session", "workspace"] | None = None
+
+    @property
+    def strategy(self) -> Strategy | None:
+        return of_policy(self.prune_strategy, self.max_messages)
+
+
+NO_POLICY = Policy()
+
+
 def read(name: str, *, window_size: int | None = None, threshold: int | None = None) -> Strategy:
     """The strategy of a name. Raises ``BadStrategy``."""
     match = _KEEP_LAST.fullmatch(name)

@@ -7,10 +7,11 @@ reading. The agent's ``environment`` may hold ``max_tokens``, ``thinking`` and `
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from sessions_app.drafts import EventDraft
 from sessions_app.models import Event
@@ -18,6 +19,7 @@ from sessions_app.models import Event
 from .. import Ended, Failed, Outcome, Retry, Waits, calls
 from ..run import TurnRun
 from ..tools.box import Toolbox
+from ..tools.offers import Offer
 from . import compaction, events
 from .context import CACHED, Context
 from .model import Later, Model, TooLong, patience
@@ -41,18 +43,39 @@ WHY = {
 }
 
 
-def advance(turn: TurnRun) -> Outcome:
+class Tools(Protocol):
+    """What the model is offered in one advance of a turn, and how a call of it runs. See ``Toolbox``."""
+
+    problems: list[str]
+
+    def __enter__(self) -> Tools: ...
+
+    def __exit__(self, *raised: Any) -> None: ...
+
+    @property
+    def offers(self) -> dict[str, Offer]: ...
+
+    @property
+    def definitions(self) -> list[dict[str, Any]]: ...
+
+    @property
+    def people(self) -> frozenset[str]: ...
+
+    def execute(self, call: Event, arguments: Any) -> calls.Result: ...
+
+
+def advance(turn: TurnRun, toolbox: Callable[[TurnRun, BlockingPortal], Tools] = Toolbox) -> Outcome:
     """Advance a turn as far as it goes without a person. See ``runtimes``."""
     if not turn.agent.model:
         raise Failed("this agent has no model; edit it and name one, for example claude-opus-5-5")
-    with start_blocking_portal() as portal, Toolbox(turn, portal) as tools, Model(portal) as model:
+    with start_blocking_portal() as portal, toolbox(turn, portal) as tools, Model(portal) as model:
         return _Loop(turn, tools, model, Context(turn)).run()
 
 
 @dataclass
 class _Loop:
     turn: TurnRun
-    tools: Toolbox
+    tools: Tools
     model: Model
     context: Context
 

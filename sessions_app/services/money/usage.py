@@ -8,10 +8,11 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from sessions_app.ids import uuid7
 from sessions_app.models import CallUsage, Event, Session, Turn, TurnUsage, Wallet
 
 from .. import sessions
-from ..log.pricing import SOURCE
+from ..log.pricing import SOURCE, price
 from . import ledger
 
 TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
@@ -64,3 +65,14 @@ def book_call(
         event = f"call:{call.session_id}:{call.seq}"
         ledger.charge(session.workspace_id, Wallet.Kind.DATA, event, cost, session_id=call.session_id)
     return used
+
+
+@transaction.atomic
+def book_request(session: Session, model: str, tokens: tuple[int, int, int, int, int]) -> Decimal | None:
+    """What the desk asked a model of a session, beside its turns: priced as other requests, paid from the AI wallet.
+
+    ``tokens`` as of ``pricing.price``; None: no price is known, and nothing is paid.
+    """
+    cost = price(model, timezone.now(), tokens)
+    ledger.charge(session.workspace_id, Wallet.Kind.AI, f"retention:{uuid7()}", cost, session_id=session.pk)
+    return cost

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -78,9 +81,15 @@ def _key_of(sha256: str) -> ApiKey | None:
     """The live key, with its workspace. Its agent, which few keys have, is another query."""
     for row in fetch(FIND, [sha256]):
         key = ApiKey.from_db(connection.alias, FIELDS, row[: len(FIELDS)])
-        key.workspace = Workspace.from_db(connection.alias, OF_WORKSPACE, row[len(FIELDS) :])
+        key.workspace = _workspace_of(row[len(FIELDS) :])
         return key
     return None
+
+
+def _workspace_of(row: Sequence[Any]) -> Workspace:
+    """From a row that no query of Django's read: JSON comes as text."""
+    at = OF_WORKSPACE.index("retention")
+    return Workspace.from_db(connection.alias, OF_WORKSPACE, [*row[:at], json.loads(row[at]), *row[at + 1 :]])
 
 
 class Expired(Exception):

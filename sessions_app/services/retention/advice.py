@@ -21,6 +21,7 @@ from sessions_app.queries.sessions import handover_transcript
 
 from .. import secrets
 from ..log.sanitise import text
+from ..money import budgets, usage
 from .pruning import NO_ADVICE, Advice
 
 log = logging.getLogger(__name__)
@@ -50,10 +51,14 @@ def ask(session: Session, plan: Plan) -> Advice:
         key = secrets.provider_key(session.workspace_id)
         if not key:
             return NO_ADVICE
+        budgets.check(session)
         with anthropic.Anthropic(
             api_key=key, base_url=settings.ANTHROPIC_BASE_URL, max_retries=1, timeout=TIMEOUT
         ) as client:
             return _asked(client, model, session, plan)
+    except budgets.Spent as spent:
+        log.info("session %s is pruned by rules: %s", session.pk, spent)
+        return NO_ADVICE
     except (anthropic.AnthropicError, httpx2.HTTPError, OSError, ValueError) as error:
         log.warning("session %s is pruned by rules: %s did not answer (%s)", session.pk, model, error)
         return NO_ADVICE
@@ -62,22 +67,28 @@ def ask(session: Session, plan: Plan) -> Advice:
 def _asked(client: anthropic.Anthropic, model: str, session: Session, plan: Plan) -> Advice:
     if plan.strategy.kind == "summarize_old":
         record = handover_transcript.transcript_for_itself(session, plan.through_seq, RECORD)
-        said = _answer(client, model, f"<record>\n{record}\n</record>", SUMMARY)
+        said, spent = _answer(client, session, f"<record>\n{record}\n</record>", SUMMARY)
         if not said:
             raise ValueError("it said nothing")
-        return Advice(model, summary=text(said)[:LONGEST], through_seq=plan.through_seq)
+        return Advice(model, summary=text(said)[:LONGEST], through_seq=plan.through_seq, spent=spent)
     listed = _listed(session, plan)
-    said = _answer(client, model, "\n".join(f"{seq}: {line}" for seq, line in listed.items()), CHOICE)
+    said, spent = _answer(client, session, "\n".join(f"{seq}: {line}" for seq, line in listed.items()), CHOICE)
     chosen = json.loads(said[said.find("[") : said.rfind("]") + 1] or "?")
-    return Advice(model, keep=frozenset(seq for seq in chosen if isinstance(seq, int) and seq in listed))
+    kept = frozenset(seq for seq in chosen if isinstance(seq, int) and seq in listed)
+    return Advice(model, keep=kept, spent=spent)
 
 
-def _answer(client: anthropic.Anthropic, model: str, told: str, order: str) -> str:
+def _answer(client: anthropic.Anthropic, session: Session, told: str, order: str) -> tuple[str, dict[str, str | int]]:
+    """What it says, and what that took: it is paid whatever becomes of the answer."""
     content = [TextBlockParam(type="text", text=part) for part in (told, order)]
     asked: MessageParam = {"role": "user", "content": content}
-    with client.messages.stream(model=model, max_tokens=MAX_TOKENS, messages=[asked]) as stream:
+    with client.messages.stream(model=session.agent.model, max_tokens=MAX_TOKENS, messages=[asked]) as stream:
         message = stream.get_final_message()
-    return "\n\n".join(block.text for block in message.content if block.type == "text").strip()
+    said = "\n\n".join(block.text for block in message.content if block.type == "text").strip()
+    used = message.usage
+    tokens = (used.input_tokens, used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0)
+    cost = usage.book_request(session, message.model, (*tokens, 0, used.output_tokens))
+    return said, {"input_tokens": sum(tokens), "output_tokens": used.output_tokens, "cost": str(cost or "unknown")}
 
 
 def _listed(session: Session, plan: Plan) -> dict[int, str]:

@@ -20,10 +20,15 @@ def prune(
     *,
     by: audit.Actor,
     still_due: Callable[[Session], bool] = lambda session: True,
+    leaves_shown: bool = False,
 ) -> Pruned | None:
     """As ``pruning.prune``, which it ends in."""
     session = Session.objects.select_related("agent").defer("source_record").get(pk=session_id)
-    if policies.of_session(session_id).immutable:
+    row = policies.of_session(session_id)
+    if row.immutable:
         raise policies.Held
-    said = advice.ask(session, plans.plan(session, strategy))
-    return pruning.prune(session_id, strategy, by=by, advice=said, still_due=still_due)
+    shown = row.shown_through if leaves_shown else 0
+    said = advice.ask(session, plans.plan(session, strategy, shown_through=shown))
+    return pruning.prune(
+        session_id, strategy, by=by, advice=said, still_due=still_due, leaves_shown=leaves_shown
+    )  # fmt: skip

@@ -6,14 +6,14 @@ nothing left to do, and one that is killed leaves nothing half done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
 
-from sessions_app.models import HiddenSpan, Pruning, Session
+from sessions_app.models import HiddenSpan, Pruning, Session, SessionRetention
 from sessions_app.queries.retention import plans
 from sessions_app.queries.retention.plans import Plan
 from sessions_app.queries.retention.strategies import Strategy
@@ -33,6 +33,8 @@ class Advice:
     summary: str = ""
     through_seq: int = 0
     """The last event that the summary tells of."""
+    spent: Mapping[str, str | int] = field(default_factory=dict)
+    """What was asked of the model took so many tokens, and so much money: it is paid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,12 @@ def prune(
     by: audit.Actor,
     advice: Advice = NO_ADVICE,
     still_due: Callable[[Session], bool] = lambda session: True,
+    leaves_shown: bool = False,
 ) -> Pruned | None:
     """Take messages out of sight; None where it is no longer due. Raises ``policies.Held``, ``Session.DoesNotExist``.
 
-    What is known of the session when it is locked counts: ``still_due`` is asked then.
+    What is known of the session when it is locked counts: ``still_due`` is asked then. ``leaves_shown``: what a person
+    showed again stays in sight; who prunes by hand takes it, too.
     """
     row = policies.lock(session_id)
     if row.immutable:
@@ -75,7 +79,11 @@ def prune(
     session = Session.objects.defer("source_record").get(pk=session_id)
     if not still_due(session):
         return None
-    return _apply(session, plans.plan(session, strategy, advice.keep), by, advice)
+    shown = row.shown_through if leaves_shown else 0
+    done = _apply(session, plans.plan(session, strategy, advice.keep, shown_through=shown), by, advice)
+    if row.shown_through != shown and done.marker:
+        SessionRetention.objects.filter(pk=session_id).update(shown_through=0)
+    return done
 
 
 def _apply(session: Session, planned: Plan, by: audit.Actor, advice: Advice) -> Pruned:
@@ -93,6 +101,7 @@ def _apply(session: Session, planned: Plan, by: audit.Actor, advice: Advice) -> 
     audit.record(
         session.workspace_id, by, "session.pruned", subject=("session", session.pk), rule=marker.rule,
         method=marker.method, messages=marker.messages, events=marker.events, first_seq=first, last_seq=last,
+        **advice.spent,
     )  # fmt: skip
     notify.session_changed(session.pk, session.last_seq)
     return Pruned(planned, marker.method, marker.summary, marker)

@@ -30,6 +30,7 @@ RUNTIMES = {
     "managed": _("as a managed agent at its provider"),
     "local": _("here, in a loop of tools"),
     "scripted": _("by a script, without a model"),
+    "built_in": _("here: it is built in, and reads sessions for the members who ask it"),
 }
 BY_DEFAULT = {
     "allow": _("allows by default"),

@@ -158,6 +158,9 @@ def edit(request: access.DeskRequest, slug: str) -> HttpResponse:
         changed = agents.change(agent, wanted, by=by, seen=seen, may_grant=may_grant)
     except agents.Stale as stale:
         return _form(request, stale.agent, form, budget, rows, "", stale=stale, seen=seen)
+    except agents.BuiltIn as fixed:
+        form.add_error("name", str(fixed))
+        return _form(request, agent, form, budget, rows, "")
     except Invalid as invalid:
         return _form(request, agent, form, budget, rows, str(invalid))
     _set_budget(request, changed, budget)

@@ -6,20 +6,21 @@ from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from sessions_app import extensions
 from sessions_app.models import Role, Session
-from sessions_app.queries.log import event_detail
+from sessions_app.queries.log import event_detail, links
 from sessions_app.queries.log.timeline import Entry
 from sessions_app.rendering import toolbody
 from sessions_app.rendering.unescape import unescaped
 
 from .. import access
 from .addresses import MOST, at, fragment, place_in, session_at
-from .timeline import said
+from .timeline import answers, said
 from .timeline.rows import body_of, html_of
 
 SLOTS = {"source": extensions.EVENT_SOURCE, "raw": extensions.EVENT_RAW}
@@ -143,11 +144,19 @@ def whole(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: in
         raise Http404(gettext("Event %(seq)s has no %(column)s in this session.") % {"seq": seq, "column": column[:20]})
     is_message = column == "text" and request.GET.get("as") == "message"
     meant = unescaped(value.text) if is_message else None
-    html = html_of(value.text if meant is None else meant) if is_message else None
+    html = _html_of_message(session, seq, value.text if meant is None else meant) if is_message else None
     context = at(
         session, place_in(session, request.GET), value=value, seq=seq, html=html, is_unescaped=meant is not None
     )
     return fragment(request, "sessions/inspector/_whole.html", context, _("Event %(seq)s") % {"seq": seq})
+
+
+def _html_of_message(session: Session, seq: int, said: str) -> SafeString:
+    if session.agent.is_built_in:
+        kind = event_detail.kind_of(session.pk, seq)
+        if answers.is_answer(kind, links.origins(session.pk, [seq]).get(seq)):
+            return answers.html_of_answer(said, answers.targets_of(session, [said]))
+    return html_of(said)
 
 
 @require_safe

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -31,7 +32,7 @@ from .addresses import Place, at, event_url, fragment, number, place_in, session
 from .event import inspected_at
 from .head import head_of, runs_here, trigger_run_of
 from .strip import strip_of
-from .timeline import layout, said
+from .timeline import answers, layout, said
 
 TOOLS = 50
 """Names of tools that the facts of a session with many calls show without counts."""
@@ -101,6 +102,7 @@ def fitted(
     approvals.note_people([*window.approvals.values()])
     end = _signed_end(session, window, place, covers)
     marks = said.marks_of(session, window)
+    window = replace(window, targets=answers.targets_in(session, window))
     return layout.sections(window, place.opened, marks, end, whole=whole, form=lenses.form_of(place))
 
 

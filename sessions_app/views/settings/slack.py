@@ -9,6 +9,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -88,7 +89,7 @@ def _page(
     found = list(installations.of_workspace(workspace_id))
     for installation in found:
         installation.form = setup[1] if setup and setup[0] == installation.pk else _filled(installation)
-    here = Agent.objects.filter(workspace_id=workspace_id).exclude(runtime=Agent.Runtime.EXTERNAL)
+    here = _run_here().filter(workspace_id=workspace_id)
     context = {
         "installations": found,
         "agents": here.exclude(status=Agent.Status.ARCHIVED).order_by("name").only("id", "name"),
@@ -125,6 +126,11 @@ def _filled(installation: SlackInstallation) -> SetupForm:
             "outsiders": installation.outsiders, "allow_list": "\n".join(installation.allow_list),
         }
     )  # fmt: skip
+
+
+def _run_here() -> QuerySet[Agent]:
+    """Agents that can answer in Slack: the assistant of the desk answers members alone."""
+    return Agent.objects.exclude(runtime__in=[Agent.Runtime.EXTERNAL, Agent.Runtime.BUILT_IN])
 
 
 def _desk(request: HttpRequest) -> str:
@@ -164,7 +170,7 @@ def configure(request: access.DeskRequest, installation_id: UUID) -> HttpRespons
         return _page(request, 422, setup=(installation.pk, form))
     entered = form.cleaned_data
     id_ = entered.pop("agent")
-    agent = access.one(Agent.objects.exclude(runtime=Agent.Runtime.EXTERNAL), request, id_) if id_ else None
+    agent = access.one(_run_here(), request, id_) if id_ else None
     installations.configure(installation, agent=agent, **entered, by=access.actor(request))
     messages.success(request, _("Saved for %(team)s.") % {"team": installation})
     return redirect("slack")

@@ -42,8 +42,9 @@ OF_SENDER = {
 
 
 def agents_of(workspace_id: UUID) -> Any:
-    """Agents that may be chosen."""
+    """Agents that may be chosen: the assistant of the desk answers members alone."""
     here = Agent.objects.filter(workspace_id=workspace_id).exclude(status=Agent.Status.ARCHIVED)
+    here = here.exclude(runtime=Agent.Runtime.BUILT_IN)
     return here.only("id", "name", "status", "slug").order_by("name")
 
 

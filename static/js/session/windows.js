@@ -4,8 +4,8 @@ import { isBeingFilledIn } from "../keyboard.js";
 import { askFrame, eachFrame, holdInPlace, keepInPlace } from "./frame.js";
 import { gettext } from "../words.js";
 
-const LEAVE = 1; // screens above or below the one that is read
-const RETURN = 0.75;
+const LEAVE = 0.75; // screens above or below the one that is read: rows of one line are thirty a screen, of twenty elements each
+const RETURN = 0.5;
 const UNSEEN = 0.5; // beyond this, rows stay on the page and are not laid out
 const ROWS = 24; // of a part that is fetched again: long ones still fit into one answer of the server
 const CHUNK = 24; // rows that the server sends at once (queries/log/timeline.py)

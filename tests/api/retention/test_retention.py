@@ -75,6 +75,8 @@ def test_a_client_lengthens_and_only_an_admin_shortens(api, admin):
     ok(api.patch(f"sessions/{id}", {"retention": {"ttl_days": 60}}))
     refused(api.patch(f"sessions/{id}", {"retention": {"ttl_days": 59}}), 403)
     ok(admin.patch(f"sessions/{id}", {"retention": {"ttl_days": None}}))
+    ended = refused(api.patch(f"sessions/{id}", {"retention": {"ttl_days": 1}}), 403)
+    assert "without an end" in ended["detail"]
     entries = AuditEntry.objects.filter(subject_id=id).exclude(action="session.created").order_by("seq")
     actions = ["session.held", "session.hold_lifted", "session.retention_set", "session.retention_set"]
     assert [entry.action for entry in entries] == actions
@@ -181,3 +183,50 @@ def test_the_list_says_what_is_due(api, agent):
     assert row["due"] == {"what": "prune", "rule": "sliding_window of 5", "messages": 3}
     ok(api.patch(f"sessions/{session.pk}", {"retention": {"auto_prune": False}}))
     assert api.all("retention")[0]["due"]["what"] == "expired"
+
+
+def test_the_retention_of_a_workspace_is_an_admins(api, admin, stranger):
+    assert ok(api.get("retention/workspace"))["max_messages"] is None
+    assert refused(api.patch("retention/workspace", {"max_messages": 5}), 403)
+    kept = ok(admin.patch("retention/workspace", {"max_messages": 5, "auto_prune": True}))
+    assert (kept["max_messages"], kept["auto_prune"], kept["prune_strategy"]) == (5, True, None) and kept["set_at"]
+    for said in ({"max_messages": 0}, {"immutable": True}, {"prune_strategy": "forget"}, {"keep": 1}):
+        assert pointers(refused(admin.patch("retention/workspace", said), 422)) == {f"/{next(iter(said))}"}
+    id = opened(api)
+    talk(api, id, 8)
+    state = ok(api.get(f"sessions/{id}/retention"))
+    assert state["max_messages"] is None and state["in_force"]["max_messages"] == 5
+    assert state["in_force"]["of"] == "workspace" and state["due"]["what"] == "prune"
+    assert api.all("retention/due") == [
+        {"session_id": id, "what": "prune", "rule": "sliding_window of 5", "messages": 3}
+    ]
+    assert stranger.all("retention/due") == [] and ok(stranger.get("retention/workspace"))["max_messages"] is None
+    refused(api.get("retention/due?cursor=x"), 422)
+
+
+def test_a_reviewer_shows_again_what_was_pruned(api, stranger, workspace, key_for):
+    robot = key_for(workspace, Role.AGENT, "robot")
+    id = opened(robot)
+    talk(robot, id, 8)
+    ok(robot.post(f"sessions/{id}/prune", {"strategy": "summarize_old", "threshold": 3}))
+    refused(robot.post(f"sessions/{id}/show-pruned", {}), 403)
+    refused(stranger.post(f"sessions/{id}/show-pruned", {}), 404)
+    assert ok(api.post(f"sessions/{id}/show-pruned", {})) == {"messages": 5, "events": 5}
+    assert ok(api.post(f"sessions/{id}/show-pruned", {})) == {"messages": 0, "events": 0}
+    shown = ok(api.get(f"sessions/{id}/pruned"))
+    assert shown["spans"] == [] and shown["summary"] is None
+    (marker,) = ok(api.get(f"sessions/{id}/retention"))["prunings"]
+    assert marker["shown_at"] and marker["shown_by"]
+    ok(api.post(f"sessions/{id}/prune", {"strategy": "keep_last_6"}))
+    assert ok(api.get(f"sessions/{id}/pruned"))["summary"] is None
+
+
+def test_a_hold_has_a_reason_and_only_a_hold(api, admin):
+    id = opened(api, retention={"immutable": True, "hold_reason": "Case 4711"})
+    assert ok(api.get(f"sessions/{id}/retention"))["hold_reason"] == "Case 4711"
+    ok(admin.patch(f"sessions/{id}", {"retention": {"immutable": False}}))
+    assert ok(api.get(f"sessions/{id}/retention"))["hold_reason"] is None
+    problem = refused(admin.patch(f"sessions/{id}", {"retention": {"hold_reason": "later"}}), 422)
+    assert pointers(problem) == {"/retention/hold_reason"}
+    held = AuditEntry.objects.filter(action="session.held").latest("seq")
+    assert held.details["after"]["hold_reason"] == "Case 4711"

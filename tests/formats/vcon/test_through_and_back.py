@@ -72,3 +72,19 @@ def test_an_attachment_before_all_entries_stays_there() -> None:
     data = written(SessionDraft("s", agent_name="Bot"), held)
 
     assert [event.text for event in events(list(vcon.read(io.BytesIO(data))))] == ["brief", "Read it.", "answer"]
+
+
+def test_a_result_that_is_told_outside_of_its_sub_agent_stays_outside() -> None:
+    tool = ToolDraft("c1", "Bash")
+    held = [
+        EventDraft("user_message", "u", START, "person", "Ann", text="Read it."),
+        EventDraft("agent_message", "m", START, "agent", "Helper", text="I look.", depth=1),
+        EventDraft("tool_call", "c", START, "agent", "Helper", tool=tool, depth=1),
+        EventDraft("tool_result", "r", START, "tool", "Bash", text="found", tool=tool),
+    ]
+    once = drafts(written(SessionDraft("s", agent_name="Bot"), held))
+    ((draft, again),) = sessions(once)
+    twice = events(drafts(written(draft, again)))
+
+    assert [event.depth for event in again] == [0, 1, 1, 0]
+    assert [event.depth for event in twice] == [0, 1, 1, 0]

@@ -259,6 +259,20 @@ def test_history_leaves_out_what_is_pruned_and_reads_the_summary_in_its_place(de
         assert session.prune("sliding_window", 3)["pruned"] == 2 and len(session.history()) == 4
 
 
+def test_a_reviewers_key_shows_again_what_was_pruned(desk, workspace):
+    agents = api_keys.create_api_key(workspace, "Robot", Role.AGENT, by=audit.COMMAND)[1]
+    for name, key in (("mine", desk["api_key"]), ("its", agents)):
+        with SyncSession(name, "Clerk", "ines", **desk | {"api_key": key}) as session:
+            for number in range(8):
+                session.message(f"message {number}", "user")
+            assert session.prune("keep_last_3")["pruned"] == 5
+            if name == "mine":
+                assert session.show_pruned() == {"messages": 5, "events": 5} and len(session.history()) == 8
+            else:
+                with pytest.raises(DeskError, match="reviewer"):
+                    session.show_pruned()
+
+
 def test_what_keep_important_left_in_pieces_is_read_past_from_the_end(desk):
     with SyncSession("pieces", "Clerk", **desk) as session:
         for number in range(450):

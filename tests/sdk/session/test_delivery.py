@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from countersign import SpoolFull
+from countersign import NotSent, SpoolFull
+from countersign import session as sessions
 from countersign.recording import spool
 
 from .fake_desk import problem
@@ -98,6 +99,57 @@ def test_a_session_that_was_deleted_is_opened_again(session, desk):
     say(run, texts(2, 2))
     assert run.flush(SENT)
     assert desk.texts("run-1") == texts(4)
+
+
+READS = {
+    "history": lambda run: run.history(),
+    "events": lambda run: run.events(),
+    "export": lambda run: run.export(),
+    "prune": lambda run: run.prune("sliding_window", 1),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_what_is_read_is_never_older_than_what_was_recorded(session, desk, monkeypatch, read):
+    monkeypatch.setattr(sessions, "SETTLE", 0.3)
+    busy = problem(429, "later")
+    desk.fault = lambda path, body: busy if "events" in body else None
+    run = session(metadata={"shop": "Porto"})
+    say(run, texts(3))
+    say(session(), texts(2, 3))  # the same session, as another part of the program has it
+    say(session("run-2"), texts(7))
+    with pytest.raises(NotSent, match=r"5 event\(s\).*429: later") as raised:
+        READS[read](run)
+    assert raised.value.waiting == 5 and raised.value.status == 0
+    desk.fault = lambda path, body: None
+    assert run.flush(SENT)
+    assert desk.texts("run-1") == texts(5)
+
+
+def test_other_sessions_that_wait_hold_up_no_reading(session, desk, monkeypatch):
+    monkeypatch.setattr(sessions, "SETTLE", 0.3)
+    run = session()
+    say(run, texts(3))
+    assert run.flush(SENT)
+    desk.fault = lambda path, body: problem(503, "later") if "events" in body else None
+    say(session("run-2"), texts(7))
+    run._settle()
+    with pytest.raises(NotSent, match="7 event"):
+        session("run-2")._settle()
+
+
+def test_what_is_recorded_while_it_waits_holds_up_no_flush(session, desk):
+    run, other = session(), session("run-2")
+    say(run, texts(3))
+
+    def goes_on(path, body):
+        other.message("and on")
+        return None
+
+    desk.after = goes_on
+    assert run.flush(SENT)
+    assert desk.texts("run-1") == texts(3)
+    desk.after = lambda path, body: None
 
 
 def test_many_events_go_in_few_requests(session, desk):

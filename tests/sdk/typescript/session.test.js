@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import { test } from "node:test";
 
-const { DeskError, Session, StateConflict } = await import(process.env.COUNTERSIGN_CLIENT);
+const { DeskError, NotSent, Session, StateConflict } = await import(process.env.COUNTERSIGN_CLIENT);
 const desk = process.env.COUNTERSIGN_URL;
 
 /** Stands before the desk; `fault(number, response)` may answer in its place, `after` when the desk has taken it. */
@@ -106,6 +106,38 @@ test("a 429 is waited for as long as the desk asks", async () => {
   const [, refused, taken] = front.seen;
   assert.ok(taken.at - refused.at >= 990, `${taken.at - refused.at} ms`);
   assert.equal(session.progress().sent, 1);
+});
+
+test("what is read is never older than what was recorded", async () => {
+  let isAway = true;
+  const front = await inFront((_, response) => {
+    if (isAway) response.writeHead(503).end("later");
+    return isAway;
+  });
+  const session = new Session("ts-late", "Shop", { url: front.url, onError: () => {} });
+  session.sendMessage("one", "user");
+  session.sendMessage("two");
+  await assert.rejects(session.history(), (error) => error instanceof NotSent && error.waiting === 2);
+  isAway = false;
+  assert.equal(await session.flush(60_000), true);
+  assert.equal((await session.history()).length, 2);
+  front.close();
+});
+
+test("what a session led to is told with its evidence", async () => {
+  const session = new Session("ts-graph", "Shop");
+  const about = session.decision("Refund 4711", { rationale: "It never came" });
+  session.evidence("The carrier lost it", { about, direction: "supports", quote: "lost" });
+  assert.equal(await session.flush(60_000), true);
+  const answer = await fetch(`${desk}/api/v1/sessions/${(await session.open()).id}/graph`, {
+    headers: { Authorization: `Bearer ${process.env.COUNTERSIGN_API_KEY}` },
+  });
+  const { items } = await answer.json();
+  assert.deepEqual(items.map(({ kind, title }) => [kind, title]), [
+    ["decision", "Refund 4711"], ["evidence", "The carrier lost it"],
+  ]);
+  assert.equal(items[0].status, "proposed");
+  assert.equal(items[1].decision_id, items[0].id);
 });
 
 test("what does not fit is told of in the log", async () => {

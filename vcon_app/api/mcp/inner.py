@@ -1,4 +1,4 @@
-"""The JSON API, asked by a tool: the same addresses with the caller's own key, so that a tool sees what a key does."""
+"""The JSON API, asked by a tool: the same addresses with the caller's own rights, so that a tool sees what they do."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 
+from sessions_app.api.auth import ACTS_FOR, reader_for
+from sessions_app.models import Member
+
 CALLER: ContextVar[HttpRequest] = ContextVar("caller")
-"""The request that a tool is called in."""
+"""The request that a tool is called in, or one that ``request_for`` made."""
 MOST_BYTES = 1_000_000
 """Of an answer: more than a model reads at once, and much less than the largest session."""
 KEPT = ("SERVER_NAME", "SERVER_PORT", "REMOTE_ADDR", "HTTP_HOST", "HTTP_AUTHORIZATION", "wsgi.url_scheme")
@@ -22,6 +25,14 @@ KEPT = ("SERVER_NAME", "SERVER_PORT", "REMOTE_ADDR", "HTTP_HOST", "HTTP_AUTHORIZ
 
 class Refused(Exception):
     """The API says no; the message is its reason, in words for whoever asked."""
+
+
+def request_for(member: Member) -> HttpRequest:
+    """A request that nobody sent: of a member who reads by way of the desk's own assistant."""
+    request = HttpRequest()
+    request.META = {"SERVER_NAME": "localhost", "SERVER_PORT": "80", "wsgi.url_scheme": "http"}
+    setattr(request, ACTS_FOR, reader_for(member))
+    return request
 
 
 async def get(path: str, query: Mapping[str, Any] | None = None) -> Any:
@@ -35,6 +46,8 @@ async def _answer(path: str, query: dict[str, Any]) -> tuple[bytes, str]:
     request = HttpRequest()
     request.method, request.path, request.path_info = "GET", path, path
     request.META = {name: outer.META[name] for name in KEPT if name in outer.META}
+    if acts_for := getattr(outer, ACTS_FOR, None):
+        setattr(request, ACTS_FOR, acts_for)
     request.META["QUERY_STRING"] = urlencode(query)
     request.GET = QueryDict(request.META["QUERY_STRING"])
     request.resolver_match = match = resolve(path)

@@ -61,7 +61,7 @@ class Command(BaseCommand):
         gone, stays = 0, 0
         for session in sweeping.over():
             try:
-                erasing.erase_session(session, by=audit.COMMAND, reason=reason)
+                erasing.erase_session(session, by=audit.COMMAND, reason=reason, only_if=sweeping.is_still_over)
                 gone += 1
             except Session.DoesNotExist:  # it went meanwhile
                 continue

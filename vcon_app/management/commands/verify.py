@@ -28,20 +28,23 @@ WORDS = {
 class Command(BaseCommand):
     help = (
         "Says of a signed vCon or llmfeed file, a receipt, an export bundle, an evidence pack or a .vconz whether it "
-        "verifies, with which key, and what failed. Exit status 0: it verifies and its signer is trusted, by the "
-        "workspace or because of --key; 1: anything else."
+        "verifies, with which key, and what failed; with --of also of the receipt of a transparency service. Exit "
+        "status 0: it verifies and its signer is trusted, by the workspace or because of --key; 1: anything else."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("path", metavar="PATH", type=Path)
         parser.add_argument("--key", metavar="PEM", type=Path, help="a certificate or public key to trust this once")
+        parser.add_argument("--of", metavar="FILE", type=Path, help="the file that PATH, a .receipt.cose, is about")
         add_workspace(parser)
 
-    def handle(self, *args: Any, path: Path, key: Path | None, workspace: str, **options: Any) -> None:
+    def handle(self, *args: Any, path: Path, key: Path | None, of: Path | None, workspace: str, **options: Any) -> None:
         anchors = [_anchor(key)] if key else []
         anchors += self._trusted(workspace, has_key=key is not None)
         try:
-            checked = verification.check_file(path, anchors)
+            checked = (
+                verification.check_registration(path, of, anchors) if of else verification.check_file(path, anchors)
+            )
         except (FormatError, OSError) as error:
             raise CommandError(printable(f"{path}: {getattr(error, 'strerror', None) or error}")) from None
         for line in _report(path, checked):

@@ -30,14 +30,18 @@ __all__ = ["CannotErase", "erase_import", "erase_session"]
 
 
 def erase_session(
-    session: Session, *, by: audit.Actor, reason: str = "", with_children: bool = False, leave_events: bool = False
-) -> None:
+    session: Session, *, by: audit.Actor, reason: str = "", with_children: bool = False, leave_events: bool = False,
+    only_if: Callable[[UUID], bool] = lambda session_id: True,
+) -> None:  # fmt: skip
     """Delete a session, and the imports that tell nothing else. Raises ``CannotErase``, ``Session.DoesNotExist``.
 
     Sessions of sub-agents stay and stand by themselves, unless they are to go, too. ``leave_events`` is for ``months``.
+    ``only_if`` is asked before and when all of it is locked: so nothing goes that somebody has begun to go on with.
     """
 
     def plan() -> Plan:
+        if not only_if(session.pk):
+            raise CannotErase("it is no longer to go: something came in, or its retention was changed")
         return plans.plan_session(Session.objects.get(pk=session.pk), with_children=with_children)
 
     _erase(plan, by, reason, leave_events=leave_events)

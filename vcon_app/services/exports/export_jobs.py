@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 from datetime import timedelta
@@ -22,6 +23,7 @@ from .. import task_names
 from ..documents import documents, jobs, storage
 from ..redaction import redacted_file
 from ..shares import shared_page
+from ..transparency import registering
 from . import export_options, handing_on, writing
 from .job import ExportJob, job_of, new_job
 
@@ -102,8 +104,9 @@ def run(export_id: UUID) -> None:
     if export is None:
         return
     with jobs.Heartbeat(Export, export_id):
+        digest = b""
         try:
-            _write(export)
+            digest = _write(export)
         except Exception as error:  # a writer meets whatever was in a hostile file
             if why := jobs.what_to_wait_for(error):
                 log.warning("export %s was put back: %s", export_id, error)
@@ -114,14 +117,19 @@ def run(export_id: UUID) -> None:
             log.exception("export %s failed", export_id)
             export.status, export.error = Export.Status.FAILED, text(f"the file could not be written: {error}")
     export.finished_at = timezone.now()
-    _keep(export)
+    _keep(export, digest)
 
 
 @transaction.atomic
-def _keep(export: Export) -> None:
-    """Note what came of it; where its session was erased meanwhile, throw the file away."""
+def _keep(export: Export, digest: bytes) -> None:
+    """Note what came of it; where its session was erased meanwhile, throw the file away.
+
+    ``digest``: SHA-256 of a signed file, which is registered where a transparency service is named.
+    """
     if Export.objects.select_for_update().filter(pk=export.pk).exists():
         export.save()
+        if digest:
+            registering.begin(export, digest, export_options.media_types(export.format)[0])
     else:
         storage.of_exports().remove(str(export.pk))
 
@@ -189,8 +197,9 @@ def _claim(export_id: UUID) -> Export | None:
     return Export.objects.select_related("session__agent").get(pk=export_id)
 
 
-def _write(export: Export) -> None:
-    job, losses = job_of(export), Losses()
+def _write(export: Export) -> bytes:
+    """The SHA-256 of what was written, if it is signed; else nothing."""
+    job, losses, sha256 = job_of(export), Losses(), hashlib.sha256()
     if job.stored_document:
         with documents.open_stored(job.stored_document) as file:
             export.size = file.seek(0, os.SEEK_END)
@@ -198,7 +207,11 @@ def _write(export: Export) -> None:
         with storage.incoming(
             storage.of_exports()
         ) as incoming:  # two at once: each writes its own, the last one counts
-            incoming.file.writelines(writing.file_chunks(job, export, losses))
+            for chunk in writing.file_chunks(job, export, losses):
+                incoming.file.write(chunk)
+                if job.is_signed:
+                    sha256.update(chunk)
             export.size = incoming.keep(str(export.id))
     export.losses = losses.rows()
     export.status, export.progress = Export.Status.DONE, 1
+    return sha256.digest() if job.is_signed else b""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,10 +18,12 @@ from vcon_app.formats.common.zips import Archive
 from vcon_app.formats.contract import Verifier
 from vcon_app.formats.evidence import verify as evidence
 from vcon_app.formats.vcon.file import vconz
-from vcon_app.signing import receipt, states
+from vcon_app.signing import cose, receipt, statement, states, transparency
 from vcon_app.signing.keys import Anchor
 
 from ..documents import archives, decryption
+
+LONGEST_STATEMENT, MOST_RECEIPTS = 1024 * 1024, 32
 
 
 @dataclass(slots=True)
@@ -50,6 +53,26 @@ def check_file(path: Path, anchors: Sequence[Anchor]) -> FileCheck:
         if not isinstance(format, Verifier):
             return FileCheck(Signature(detail=f"{format.SPEC.title} files carry no signature."))
         return FileCheck(*format.verify(decryption.decrypted(format, source), anchors, now))
+
+
+def check_registration(path: Path, of: Path, anchors: Sequence[Anchor]) -> FileCheck:
+    """Whether the statement in ``path`` is about the file ``of``, and a transparency service had it in its log.
+
+    The state is that of its best receipt. Raises ``FormatError``, ``OSError``.
+    """
+    now, data = timezone.now(), path.read_bytes()[:LONGEST_STATEMENT]
+    try:
+        bare, receipts = transparency.receipts_of(data)
+        digest, by = statement.digest_of(bare), cose.check(cose.parse(bare), anchors, now)[0]
+    except cose.NotSign1 as error:
+        raise FormatError(str(error)) from None
+    with of.open("rb") as file:
+        is_about = digest == hashlib.file_digest(file, "sha256").digest()
+    checked = [transparency.check(one, [bare], anchors, now) for one in receipts[:MOST_RECEIPTS]]
+    signature = max(checked, key=lambda one: states.rank(one.state), default=Signature(detail="It has no receipt."))
+    if not is_about:
+        signature = replace(signature, state="invalid", detail=f"The statement is about another file than {of.name}.")
+    return FileCheck(signature, facts=[_fact("the statement itself", by)])
 
 
 def _check_archive(archive: Archive, anchors: Sequence[Anchor], now: datetime) -> FileCheck:

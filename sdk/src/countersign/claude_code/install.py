@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .. import commands
 from ..call_events import PERMISSION_REQUEST, PRE_TOOL_USE
-from ..client_version import version_of
-from ..settings_file import Settings, Unusable, is_ours, others
+from ..hooks import commands
+from ..hooks.client_version import version_of
+from ..hooks.settings_file import Settings, Unusable, is_ours, others
 
 CLIENT = "claude-code"
 OLDEST = (2, 1, 295)

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .. import commands
 from ..call_events import PERMISSION_REQUEST, PRE_TOOL_USE
-from ..client_version import version_of
-from ..settings_file import Settings, Unusable, is_ours, others
+from ..hooks import commands
+from ..hooks.client_version import version_of
+from ..hooks.settings_file import Settings, Unusable, is_ours, others
 
 CLIENT = "codex"
 OLDEST = (0, 169, 0)

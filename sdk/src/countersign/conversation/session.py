@@ -80,7 +80,7 @@ class Session(AsyncSession):
         if isinstance(since, int):
             return self._events(since, limit, kind)
         moment = _moment(since)
-        self._flushed(5.0)
+        self._settle()
         low, high = 0, int(self._page(LAST, 1)["last_seq"])
         while low < high:
             middle = (low + high) // 2

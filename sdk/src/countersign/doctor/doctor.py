@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..installing import CLIENTS
-from ..settings_file import Settings, SettingsFile, Unusable
+from ..hooks.installing import CLIENTS
+from ..hooks.settings_file import Settings, SettingsFile, Unusable
 from ..wire import Address, Garbled, Unreachable, exchange
 from . import proofs
 from .proofs import Finding

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..settings_file import Settings, is_ours
+from ..hooks.settings_file import Settings, is_ours
 from . import wrong_desks
 from .model_apis import ModelApis
 

@@ -21,8 +21,8 @@ from .. import runs
 from ..answers import Decision, Question
 from ..call_events import server_of
 from ..claude_code.gate import CLIENT
-from ..commands import REPORT
 from ..holding import asked
+from ..hooks.commands import REPORT
 from ..sentences import why
 from . import messages, progress
 from .messages import Json, params_of

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .. import wire
 from .delivery import Delivery, Stopped
-from .spool import Spool, dead_runs
+from .spool import Spool, dead_runs, events_in
 
 LINGER = 0.1
 """Seconds that a first event waits for others."""
@@ -57,6 +57,7 @@ class Recorder:
         self._delivery = Delivery(self._desk, self._key, self._pause, self._note_fault)
         self._wake, self._hurry, self._urgent = threading.Event(), threading.Event(), threading.Event()
         self._fault, self._faults = "", 0
+        self._is_awake = False
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._has_looked = False  # at what others left
@@ -80,14 +81,15 @@ class Recorder:
                 spool.changed.wait(1.0)
         if self._thread is None:
             self._start()
-        if not self._wake.is_set():
+        if not self._is_awake:
+            self._is_awake = True
             self._wake.set()
         if spool.waiting >= FULL and not self._hurry.is_set():
             self._hurry.set()
         return True
 
     def flush(self, timeout: float, *, patient: bool = True) -> bool:
-        """Send what waits, also of processes that ended, and wait so many seconds for it; whether nothing is left.
+        """Send what waits now, also of processes that ended, and wait so many seconds for it; whether that is done.
 
         Not ``patient``: no longer than until an attempt fails.
         """
@@ -95,11 +97,19 @@ class Recorder:
         for event in (self._urgent, self._hurry, self._wake):
             event.set()
         with self._spool.changed:
-            while not self._is_done() and (left := until - time.monotonic()) > 0:
+            end = self._spool.taken + self._spool.waiting  # a busy program records more meanwhile
+            while not self._is_done(end) and (left := until - time.monotonic()) > 0:
                 if not patient and self._faults > before:
                     break
                 self._spool.changed.wait(left)
-            return self._is_done()
+            return self._is_done(end)
+
+    def unsent_of(self, session: bytes) -> int:
+        """Events of a session that the desk is not known to have, of this run and of ended ones that wait."""
+        files = self._spool.unsent()
+        if not self._has_looked:
+            files += [(path, 0) for path in self._place.glob("*/*.jsonl") if path.parent.name != self.run]
+        return sum(events_in(path, after, session) for path, after in files)
 
     def progress(self) -> Progress:
         """What became of what was put."""
@@ -120,8 +130,8 @@ class Recorder:
         self._spool.forget()
         self._begin()
 
-    def _is_done(self) -> bool:
-        return not self._spool.waiting and (self._thread is None or self._has_looked)
+    def _is_done(self, end: int) -> bool:
+        return self._spool.taken >= end and (self._thread is None or self._has_looked)
 
     def _start(self) -> None:
         with self._starting:
@@ -142,6 +152,7 @@ class Recorder:
                     looked = time.monotonic()
                     self._send_others()
                 self._wake.clear()
+                self._is_awake = False  # before it looks: who puts something from here on wakes it
                 if not self._spool.waiting:
                     self._wake.wait(LOOK)
                     continue

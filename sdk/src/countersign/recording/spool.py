@@ -10,6 +10,7 @@ Lines: ``KEY={session}`` says which session a key is, once in each file and befo
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import threading
@@ -31,9 +32,12 @@ class Spool:
     def __init__(self, desk: Path, limit: int) -> None:
         """Raises ``OSError`` where it cannot be written."""
         self.desk, self.limit = desk, limit
-        self.changed = threading.Condition()
+        self._room = threading.RLock()
+        self.changed = threading.Condition(self._room)
         self.waiting = 0
         """Bytes that the desk has not got."""
+        self.taken = 0
+        """Bytes of this run that it has."""
         self.run, self.folder, self._lock = _own_folder(desk)
         self.left_by_others = left_by_others(desk, self.run)
         self._segments: deque[list[int]] = deque()  # number, bytes of each; the last is written to
@@ -44,7 +48,7 @@ class Spool:
 
     def put(self, key: int, session: bytes, event: bytes) -> bool:
         """Append an event. False where there is no room. Raises ``OSError`` where the disk takes nothing."""
-        with self.changed:
+        with self._room:  # the lock alone: a condition is Python, which a caller's thread would go through
             if self._file < 0 or self._segments[-1][1] >= SEGMENT:
                 self._begin_segment()
             line = b"%d %b\n" % (key, event)
@@ -81,6 +85,7 @@ class Spool:
         """The desk has the next ``size`` bytes."""
         with self.changed:
             self._sent += size
+            self.taken += size
             self.waiting -= size
             if self._sent == self._segments[0][1]:
                 if len(self._segments) > 1:
@@ -91,6 +96,11 @@ class Spool:
                     self._said.clear()
                 self._sent = 0
             self.changed.notify_all()
+
+    def unsent(self) -> list[tuple[Path, int]]:
+        """The files of this run, each with the bytes of it that the desk has."""
+        with self.changed:
+            return [(self._path(number), 0 if n else self._sent) for n, (number, _) in enumerate(self._segments)]
 
     def look_at_others(self) -> None:
         """Measure again what other runs have left."""
@@ -182,3 +192,30 @@ def dead_runs(desk: Path, run: str) -> Iterator[Iterator[Path]]:
             shutil.rmtree(folder, ignore_errors=True)
         finally:
             os.close(lock)
+
+
+def events_in(path: Path, after: int, session: bytes) -> int:
+    """Lines behind ``after`` bytes of a file that are events of the session that ``session`` opens."""
+    wanted, keys = _named(session), set()
+    found = at = 0
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                at += len(line)
+                head, brace, said = line.partition(b"{")
+                if head[-1:] == b"=":
+                    keys |= {head[:-1]} if _named(brace + said) == wanted else set()
+                elif at > after and head[:-1] in keys:
+                    found += 1
+    except FileNotFoundError:
+        return 0  # sent meanwhile
+    return found
+
+
+def _named(session: bytes) -> tuple[str, str]:
+    """Agent and id: what else a program says of a session may differ from one of its objects to the next."""
+    try:
+        said = json.loads(session)
+        return said["agent"], said["external_id"]
+    except (ValueError, KeyError, TypeError):  # half a line of a killed process
+        return "", ""

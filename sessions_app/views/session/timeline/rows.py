@@ -17,6 +17,7 @@ from sessions_app.queries.log.timeline import Entry, Window
 from sessions_app.rendering import markdown, text, toolbody, toolline
 from sessions_app.rendering.unescape import unescaped
 
+from . import answers
 from .row_kinds import (
     INLINE,
     ApprovalRow,
@@ -60,7 +61,7 @@ def row_of(entry: Entry, window: Window, mark: Said | None = None) -> Row:
     if entry.kind in ("tool_call", "tool_result"):
         return _call(entry, window, common)
     if entry.kind in ("user_message", "agent_message"):
-        return _message(entry, common)
+        return _message(entry, window, common)
     if entry.kind == "reasoning":
         return _reasoning(entry, common)
     return _aside(entry, window, common)
@@ -102,15 +103,17 @@ def html_of(value: str) -> SafeString:
     return mark_safe(rendered)  # noqa: S308 - rendered without raw HTML and sanitised by an allow-list
 
 
-def _message(entry: Entry, common: dict[str, Any]) -> Message:
+def _message(entry: Entry, window: Window, common: dict[str, Any]) -> Message:
     meant = unescaped(entry.head)
     shown, cut = entry.head if meant is None else meant, entry.cut
     if entry.kind == "user_message":
         clamped = text.clamp(shown, characters=PROMPT, lines=PROMPT_LINES)
         shown, cut = clamped.text, cut or clamped.cut
     stopped = text.first_line(str(entry.data.get("stop_reason") or ""), 60)
+    is_answer = window.targets is not None and answers.is_answer(entry.kind, window.origins.get(entry.seq))
+    html = answers.html_of_answer(shown, window.targets or {}) if is_answer else html_of(shown)
     return Message(
-        html=html_of(shown), cut=cut, is_unescaped=meant is not None, attachments=_attachments(entry.data),
+        html=html, cut=cut, is_unescaped=meant is not None, attachments=_attachments(entry.data),
         stopped=stopped, **common,
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ....drafts import ToolDraft
 from ..file import Notes, shown
+from . import extension
 from .steps import Step
 
 
@@ -43,7 +44,9 @@ class Pairs:
             )
             return
         self._open.pop(id(call), None)
-        step.parent, step.depth = call, call.depth
+        step.parent = call
+        if extension.DEPTH not in step.own:
+            step.depth = call.depth
         if tool.name is None and call.tool:
             step.tool = replace(tool, name=call.tool.name)
             step.actor = ("tool", call.tool.name or "") if step.actor == ("tool", "") else step.actor

@@ -206,6 +206,7 @@ class _Entries:
         """Of events inside sub-agents, the key of the call they run under."""
         self._path: list[tuple[int, str, int]] = []
         """Open calls: level, key, depth."""
+        self._call_depths: dict[str, int] = {}
         self._prompt: str | None = None
 
     def write(self, events: Events) -> Iterator[bytes]:
@@ -251,6 +252,8 @@ class _Entries:
             self._path.pop()
         if event.kind == "tool_call":
             self._path.append((level, event.key, event.depth))
+            if event.tool and event.tool.call_id:
+                self._call_depths[event.tool.call_id] = event.depth
 
     def _entry(self, event: EventDraft, kept: dict[str, Any], name: str, flat: bool) -> dict[str, Json]:
         """The event as a trace entry (VAC s3.8) without its children; an unknown one of the file as it was."""
@@ -295,12 +298,19 @@ class _Entries:
             made = self._ids_of(event)
             if self._looks_doubled(event):
                 wanted.add(extension.KIND)
+            if self._is_told_elsewhere(event):
+                wanted.add(extension.DEPTH)
         if (self._plan.alone or "id" not in kept) and self._actor_is_lost(event):
             wanted.add(extension.ACTOR)
         if flat:  # one level below is what readers take a side chain for; deeper ones are said
             made = {"isSidechain": True, **made}
             wanted |= {extension.DEPTH} if event.depth != 1 else set()
         return made | {name: value for name, value in _own_values(event).items() if name in wanted}
+
+    def _is_told_elsewhere(self, event: EventDraft) -> bool:
+        """A result at another depth than its call, where readers would put it."""
+        call_id = event.tool.call_id if event.tool and event.kind == "tool_result" else None
+        return call_id is not None and self._call_depths.get(call_id, event.depth) != event.depth
 
     def _ids_of(self, event: EventDraft) -> dict[str, Json]:
         """The ids of the model request and of the sub-agent, for which VAC has no members."""

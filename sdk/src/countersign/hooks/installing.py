@@ -8,8 +8,8 @@ from argparse import Namespace
 from pathlib import Path
 from types import ModuleType
 
-from .claude_code import install as claude_code
-from .codex import install as codex
+from ..claude_code import install as claude_code
+from ..codex import install as codex
 from .settings_file import Settings, SettingsFile, Unusable, with_hooks, without_hooks
 
 CLIENTS: dict[str, ModuleType] = {claude_code.CLIENT: claude_code, codex.CLIENT: codex}

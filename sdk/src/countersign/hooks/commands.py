@@ -6,11 +6,13 @@ import shlex
 import sys
 from pathlib import Path
 
-from .hook import DECIDED
+from ..hook import DECIDED
 
 REFUSED = "countersign: there is no decision on this call, so it is refused"
 """Said as well as meant: Codex lets a call run when its hook ends with status 2 and is silent."""
-HOOK, REPORT = Path(__file__).with_name("hook.py"), Path(__file__).with_name("report.py")
+PACKAGE = Path(__file__).parents[1]
+HOOK, REPORT = PACKAGE / "hook.py", PACKAGE / "report.py"
+"""They stay where they are: these paths stand in the settings of people who installed them."""
 
 
 def gate(client: str, event: str, *options: str) -> str:

@@ -1,0 +1,1 @@
+"""Answers of the assistant of the desk, and what they cite."""

@@ -1,0 +1,97 @@
+"""Settings: how long messages of sessions stay in sight that have no retention of their own, and what is due now."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from sessions_app.models import Role
+from sessions_app.queries.retention import strategies
+from sessions_app.services.retention import sweeping, workspaces
+
+from .. import access
+
+LOOKED_AT = 100
+"""Sessions that one page of the report goes through."""
+MOST_DAYS = 36_500
+KINDS = [
+    ("", gettext_lazy("the last messages")),
+    ("keep_important", gettext_lazy("the last messages, and what is important before them")),
+    ("summarize_old", gettext_lazy("the last messages, and a summary of those before them")),
+]
+
+
+class RulesForm(forms.Form):
+    """A retention, of a workspace or of a session: what is left empty is not limited."""
+
+    ttl_days = forms.IntegerField(
+        min_value=1, max_value=MOST_DAYS, required=False, label=gettext_lazy("Days"),
+        help_text=gettext_lazy("So many days after the last event came in, all messages go out of sight."),
+    )  # fmt: skip
+    max_messages = forms.IntegerField(
+        min_value=1, max_value=strategies.MOST, required=False, label=gettext_lazy("Messages"),
+        help_text=gettext_lazy("Of more than so many in sight, old ones go."),
+    )  # fmt: skip
+    prune_strategy = forms.ChoiceField(choices=KINDS, required=False, label=gettext_lazy("What stays in sight"))
+    auto_prune = forms.BooleanField(
+        required=False, label=gettext_lazy("Prune by itself"),
+        help_text=gettext_lazy("Within ten minutes. Otherwise what is due is only listed."),
+    )  # fmt: skip
+
+    def __init__(self, kept: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, initial=kept, **kwargs)
+        name = kept.get("prune_strategy") or ""
+        if name not in dict(KINDS):  # such as keep_last_50, which a program says
+            self.fields["prune_strategy"].choices = [*KINDS, (name, name)]
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or {}
+        if said.get("auto_prune") and not (
+            said.get("ttl_days") or said.get("max_messages") or said.get("prune_strategy")
+        ):
+            self.add_error("auto_prune", _("There is nothing to prune by: say days or messages."))
+        return said
+
+    def said(self) -> dict[str, Any]:
+        """As the services take it."""
+        return self.cleaned_data | {"prune_strategy": self.cleaned_data["prune_strategy"] or None}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@access.viewer
+def index(request: access.DeskRequest) -> HttpResponse:
+    """The retention of the workspace, which admins change, and what the next sweep would do."""
+    kept = request.member.workspace.retention
+    if request.method != "POST":
+        return _page(request, RulesForm(kept))
+    access.require(request.member, Role.ADMIN)
+    form = RulesForm(kept, request.POST)
+    if not form.is_valid():
+        return _page(request, form, 422)
+    workspaces.set_policy(request.member.workspace_id, form.said(), by=access.actor(request))
+    messages.success(request, _("The retention is saved. Nothing has gone out of sight yet: see what is due."))
+    return redirect("retention")
+
+
+def _page(request: access.DeskRequest, form: RulesForm, status: int = 200) -> HttpResponse:
+    due, last = sweeping.report_page(request.member.workspace_id, _after(request), LOOKED_AT)
+    context = {
+        "form": form, "kept": request.member.workspace.retention, "due": due, "last": last, "after": _after(request),
+        "can_change": request.member.role == Role.ADMIN,
+    }  # fmt: skip
+    return render(request, "settings/retention.html", context, status=status)
+
+
+def _after(request: access.DeskRequest) -> UUID | None:
+    try:
+        return UUID(request.GET.get("after", ""))
+    except ValueError:
+        return None
