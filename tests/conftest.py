@@ -10,6 +10,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -77,7 +78,13 @@ TESTS = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the drills, and puts browser tests last: Playwright leaves an event loop in which no other can start."""
+    """Marks the drills, and puts browser tests last: Playwright leaves an event loop in which no other can start.
+
+    Two tests with one id are an error: of those pytest-xdist runs the first alone, and says nothing.
+    """
+    twice = [nodeid for nodeid, times in Counter(item.nodeid for item in items).items() if times > 1]
+    if twice:
+        raise pytest.UsageError(f"more than one test is called {', '.join(twice)}: only one of them would run")
     places = [TESTS / place for place in DRILLS]
     for item in items:
         if any(item.path.is_relative_to(place) for place in places):

@@ -7,6 +7,7 @@ and a member who left are sound by any schema, and refused.
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,11 +19,15 @@ import schemathesis
 from django.http.response import HttpResponseBase
 from django.test import Client
 from hypothesis import HealthCheck, settings
+from ninja.openapi.schema import OpenAPISchema
 from schemathesis.checks import load_all_checks, not_a_server_error
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.core.transport import Response
+from schemathesis.generation.feedback import FeedbackSources
 from schemathesis.generation.meta import negated_parameters
+from schemathesis.pytest._test_builder import build_operation_test
+from schemathesis.python._constants.orchestrator import make_constants_value_source
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     negative_data_rejection,
@@ -46,39 +51,72 @@ ENDLESS = r"/(stream|replay)$"
 FILES = r"/(export|report|file|evidence|snapshot|archive)$|^/api/v1/approvals/\{approval_id\}$"
 """Paths whose answers leave the transaction of a test: they are written by another thread."""
 
-load_all_checks()
+
+def path_of(name: str) -> str:
+    return name.split(" ")[1]
 
 
-def without_keys() -> dict[str, Any]:
+class Names(OpenAPISchema):
+    """Methods and paths alone: a process that runs no test of this file has to know no more of it than the names."""
+
+    def operation_details(self, operation: Any) -> dict[str, Any]:
+        return {}
+
+
+PATHS = Names(described, described.get_root_path({}))["paths"]
+NAMES = [f"{method.upper()} {path}" for path, methods in PATHS.items() for method in methods]
+ENDING = [name for name in NAMES if not re.search(ENDLESS, path_of(name))]
+OF_FILES = [name for name in ENDING if re.search(FILES, path_of(name))]
+whatever_is_generated = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+@pytest.fixture(scope="module")
+def schema() -> schemathesis.BaseSchema:
     """The description but for who may call: every call here is an admin's, and tests/api/rights is about the others."""
+    load_all_checks()
     document = deepcopy(dict(described.get_openapi_schema()))
     for methods in document["paths"].values():
         for operation in methods.values():
             operation.pop("security", None)
-    return document
+    config = {"generation": {"deterministic": True, "max-examples": EXAMPLES}}
+    return schemathesis.openapi.from_dict(document, config=SchemathesisConfig.from_dict(config))
 
 
-schema = schemathesis.openapi.from_dict(
-    without_keys(),
-    config=SchemathesisConfig.from_dict({"generation": {"deterministic": True, "max-examples": EXAMPLES}}),
-).exclude(path_regex=ENDLESS)
-whatever_is_generated = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@pytest.fixture(scope="module")
+def values(schema) -> FeedbackSources:
+    return FeedbackSources(constants_value_source=make_constants_value_source(schema))
 
 
-@schema.exclude(path_regex=FILES).parametrize()
-@whatever_is_generated
+def test_every_operation_that_is_described_has_a_name_here(schema):
+    assert sorted(found.ok().label for found in schema.get_all_operations()) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", [name for name in ENDING if name not in OF_FILES])
 @pytest.mark.django_db
-def test_an_answer_is_as_described(case: schemathesis.Case, admin, things):
-    check(case, admin.key, things)
+def test_an_answer_is_as_described(name, schema, values, admin, things):
+    ask(schema, values, name, admin.key, things)
 
 
-@schema.include(path_regex=FILES).parametrize()
-@whatever_is_generated
+@pytest.mark.parametrize("name", OF_FILES)
 @pytest.mark.django_db(transaction=True)
-def test_a_file_is_as_described(case: schemathesis.Case, admin, things):
-    check(case, admin.key, things)
+def test_a_file_is_as_described(name, schema, values, admin, things):
+    ask(schema, values, name, admin.key, things)
 
 
+def ask(schema: Any, values: FeedbackSources, name: str, key: str, things: dict[str, UUID]) -> None:
+    """All requests for an operation: made here and not, as by ``schema.parametrize()``, where tests are collected."""
+    method, path = name.split(" ")
+    test = build_operation_test(
+        config=schema.config,
+        operation=schema[path][method],
+        test_func=check,
+        given_kwargs={},
+        feedback=values,
+    )
+    test(key=key, things=things)
+
+
+@whatever_is_generated
 def check(case: schemathesis.Case, key: str, things: dict[str, UUID]) -> None:
     """Ask for what is there, whatever id was generated, and look whether the answer is as it must be."""
     was_for_nothing = any(location == ParameterLocation.PATH for _, location in negated_parameters(case.meta))
