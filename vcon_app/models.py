@@ -331,6 +331,11 @@ class Registration(models.Model):
             ),
         ]
 
+    @property
+    def receipt_filename(self) -> str:
+        """Of the statement with its receipt, which is handed over beside the file."""
+        return f"{self.filename}.receipt.cose"
+
 
 class SpanStream(models.Model):
     """Spans that exporters send of one conversation, or of a trace that names none: they become a session."""

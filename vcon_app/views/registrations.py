@@ -24,6 +24,6 @@ def download(request: access.DeskRequest, session_id: UUID, registration_id: UUI
     if row is None or proof is None:
         raise Http404(_("There is no receipt of a transparency service here."))
     response = HttpResponse(proof, content_type=statement.MEDIA_TYPE)
-    response.headers["Content-Disposition"] = content_disposition_header(True, f"{row.filename}.receipt.cose")
+    response.headers["Content-Disposition"] = content_disposition_header(True, row.receipt_filename)
     response.headers["Cache-Control"] = "private, no-store"
     return response

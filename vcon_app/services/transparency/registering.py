@@ -43,7 +43,8 @@ def is_on() -> bool:
 
 def begin(export: Export, digest: bytes, media_type: str) -> None:
     """Have a signed file registered, once for each file. In a transaction of the caller's. Raises ``BadKey``."""
-    if not is_on() or Registration.objects.filter(session_id=export.session_id, sha256=digest.hex()).exists():
+    service = settings.TRANSPARENCY_URL
+    if not service or Registration.objects.filter(session_id=export.session_id, sha256=digest.hex()).exists():
         return
     uuid = export.identity.get("uuid")
     made = statements.make(
@@ -57,7 +58,7 @@ def begin(export: Export, digest: bytes, media_type: str) -> None:
         [
             Registration(
                 session_id=export.session_id, sha256=digest.hex(), filename=export.filename, statement=made,
-                service=settings.TRANSPARENCY_URL, next_try_at=timezone.now(),
+                service=service, next_try_at=timezone.now(),
             )
         ],
         ignore_conflicts=True,
@@ -123,11 +124,11 @@ def _put_off(row: Registration, fault: Exception) -> None:
 
 
 def _checked(receipt: bytes, statement: bytes) -> str:
-    """Whose key a receipt was checked with. Raises ``WrongReceipt``."""
+    """Name of the key that a receipt was checked with, empty where it has none. Raises ``WrongReceipt``."""
     signature = transparency.check(receipt, [statement], service_keys(), timezone.now())
     if signature.state != "valid":
         raise WrongReceipt(f"the receipt of the service is not kept: {signature.state}. {signature.detail}")
-    return signature.signer
+    return signature.signer or ""
 
 
 def service_keys() -> list[Anchor]:
