@@ -74,7 +74,7 @@ export class Delivery {
   #fault = "";
   #counts = { sent: 0, repeated: 0, refused: 0 };
 
-  constructor(desk, open, { limit = LIMIT, onError = (error) => console.warn(`countersign: ${error.message}`) } = {}) {
+  constructor(desk, open, { limit = LIMIT, onError }) {
     this.#desk = desk;
     this.#open = open;
     this.#limit = limit;

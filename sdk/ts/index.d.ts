@@ -2,9 +2,21 @@ export type Json = null | boolean | number | string | Json[] | { [name: string]:
 export type Role = "user" | "assistant" | "system";
 export type Scope = "session" | "user" | "app" | "temp";
 
+export interface RetentionWords {
+  ttlDays?: number;
+  autoPrune?: boolean;
+  /** keep_last_N, sliding_window, keep_important or summarize_old. */
+  pruneStrategy?: string;
+  maxMessages?: number;
+  immutable?: boolean;
+  holdReason?: string;
+}
+
 export interface Options {
   userId?: string;
   metadata?: { [name: string]: Json };
+  /** How long messages are in sight. A session that is there keeps its own: `onError` is told where it differs. */
+  retention?: RetentionWords;
   title?: string;
   /** COUNTERSIGN_URL stands in for it. */
   url?: string;
@@ -12,7 +24,7 @@ export interface Options {
   apiKey?: string;
   /** Bytes that wait for the desk; what comes after them is dropped, and the log says how many. */
   limit?: number;
-  /** Told what goes wrong in sending; the default warns on the console. */
+  /** Told what goes wrong without being asked for; the default warns on the console. */
   onError?: (error: Error) => void;
 }
 
@@ -20,7 +32,8 @@ export interface Message {
   seq: number;
   role: Role;
   text: string;
-  at: string;
+  /** Null for the summary that stands in place of what was pruned. */
+  at: string | null;
   name: string | null;
 }
 
@@ -79,6 +92,38 @@ export interface Progress {
   fault: string;
 }
 
+/** What one pruning took, or with `dry_run` what it would take. */
+export interface Pruned {
+  /** Null for a dry run, and where nothing was to be taken. */
+  id: string | null;
+  rule: string;
+  /** `rules`, or the model that was asked. */
+  method: string;
+  /** Messages that went out of sight. */
+  pruned: number;
+  kept: number;
+  /** Rows of the log that went with them. */
+  events: number;
+  spans: { first_seq: number; last_seq: number; messages: number }[];
+  summary: string | null;
+  dry_run: boolean;
+}
+
+/** As the desk answers it: the policy, what is due by it, and what was pruned. */
+export interface Retention {
+  session_id: string;
+  ttl_days: number | null;
+  auto_prune: boolean;
+  prune_strategy: string;
+  max_messages: number | null;
+  immutable: boolean;
+  hold_reason: string;
+  messages_in_sight: number;
+  due: { what: string; rule: string; messages: number } | null;
+  prunings: { [name: string]: Json }[];
+  [name: string]: unknown;
+}
+
 export declare class DeskError extends Error {
   /** 0 where the desk did not answer. */
   status: number;
@@ -129,9 +174,15 @@ export declare class Session {
   ): Promise<T>;
   approve(tool: string, args: { [name: string]: Json }, question?: Question): Promise<Decision>;
 
-  history(which?: { limit?: number; role?: Role }): Promise<Message[]>;
+  history(which?: { limit?: number; role?: Role; includePruned?: boolean }): Promise<Message[]>;
   events(which?: { since?: number; limit?: number; kind?: string }): Promise<SessionEvent[]>;
   export(format?: string): Promise<Uint8Array>;
+  /** `keep_last_50`, `sliding_window`, `keep_important` or `summarize_old`. The log keeps what goes out of sight. */
+  prune(strategy: string, which?: { windowSize?: number; threshold?: number; dryRun?: boolean }): Promise<Pruned>;
+  /** For a key of the role reviewer. The desk prunes it by itself no more. */
+  showPruned(): Promise<{ messages: number; events: number }>;
+  /** As the API answers it: the policy, what is due by it, and what was pruned. */
+  retention(): Promise<Retention>;
 
   setState(key: string, value: Json, scope?: Scope, which?: { ifVersion?: number }): Promise<number>;
   getState<T = Json>(key: string, fallback?: T, scope?: Scope): Promise<T>;

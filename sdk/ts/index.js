@@ -2,6 +2,7 @@
 
 import { ask } from "./approval.js";
 import { Delivery, DeskError, exchange } from "./delivery.js";
+import { OutOfSight } from "./out-of-sight.js";
 import { State, StateConflict } from "./state.js";
 
 export { DeskError, StateConflict };
@@ -20,20 +21,22 @@ const KINDS = { user: "user_message", assistant: "agent_message", system: "syste
 const ACTORS = { user: "person", assistant: "agent", system: "system" };
 const ROLES = Object.fromEntries(Object.entries(KINDS).map(([role, kind]) => [kind, role]));
 const PAGE = 500; // events that the desk answers at once
-const LAST = 2 ** 31 - 1; // behind every event
+const RETENTION = ["ttlDays", "autoPrune", "pruneStrategy", "maxMessages", "immutable", "holdReason"];
+const LONG = 300_000; // ms for what the desk may need minutes for: a large file, a summary that a model writes
 const SETTLE = 5000; // ms that what is read or asked waits for what was recorded before it
 
 export class Session extends State {
   #desk;
   #opening;
   #delivery;
+  #onError;
   #opened;
   #run = crypto.randomUUID().replaceAll("-", "");
   #number = 0;
 
   constructor(id, appName = "agent", options = {}) {
     super();
-    const { userId, metadata, title, url, apiKey, limit, onError } = options;
+    const { userId, metadata, retention, title, url, apiKey, limit, onError = warn } = options;
     const environment = globalThis.process?.env ?? {};
     const address = url ?? environment.COUNTERSIGN_URL;
     const key = apiKey ?? environment.COUNTERSIGN_API_KEY;
@@ -43,6 +46,8 @@ export class Session extends State {
     this.userId = userId;
     this.#desk = { url: address.replace(/\/+$/, ""), key };
     this.#opening = { agent: appName, external_id: this.id, title, user_id: userId, metadata };
+    if (retention) this.#opening.retention = readRetention(retention);
+    this.#onError = onError;
     this.#delivery = new Delivery(this.#desk, (isFresh) => this.open(isFresh), { limit, onError });
   }
 
@@ -56,11 +61,27 @@ export class Session extends State {
   /** The session at the desk, made there if need be: its id, and the user it is of. */
   open(isFresh = false) {
     if (isFresh) this.#opened = undefined;
-    this.#opened ??= exchange(this.#desk, "POST", "/api/v1/sessions", this.#opening).catch((error) => {
+    this.#opened ??= exchange(this.#desk, "POST", "/api/v1/sessions", this.#opening).then(async (opened) => {
+      await this.#compareRetention(opened.id);
+      return opened;
+    }).catch((error) => {
       this.#opened = undefined;
       throw error;
     });
     return this.#opened;
+  }
+
+  /** A session that was there keeps the retention that it has: said to who gave another one. */
+  async #compareRetention(id) {
+    const wanted = Object.entries(this.#opening.retention ?? {});
+    if (!wanted.length) return;
+    try {
+      const there = await exchange(this.#desk, "GET", `/api/v1/sessions/${id}/retention`);
+      const other = wanted.filter(([name, value]) => there[name] !== value).map(([name]) => name);
+      if (other.length) throw new DeskError(0, `this session was there with another retention (${other.join(", ")})`);
+    } catch (error) {
+      this.#onError(error);
+    }
   }
 
   sendMessage(text, role = "assistant", { name, model, data, clientId } = {}) {
@@ -74,7 +95,7 @@ export class Session extends State {
     for (const [name, count] of Object.entries(counts)) {
       if (count === undefined) continue;
       if (!Number.isSafeInteger(count) || count < 0) throw new TypeError(`${name} is ${count}: tokens are whole numbers from 0`);
-      usage[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] = count;
+      usage[snake(name)] = count;
     }
     return this.record("model_request", { model, usage, cost, data }, clientId);
   }
@@ -154,31 +175,49 @@ export class Session extends State {
     return found;
   }
 
-  /** The latest messages, oldest first. From the end, a page at a time: its cost does not grow with the session. */
-  async history({ limit = 50, role } = {}) {
+  /** The latest messages in sight, oldest first. From the end, a page at a time: its cost does not grow with the session. */
+  async history({ limit = 50, role, includePruned = false } = {}) {
     await this.#settle();
-    let end = (await this.#page(LAST, 1)).last_seq;
+    const gone = await OutOfSight.of((before) => this.#ask("GET", `/pruned?before=${before}`), includePruned);
+    let end = await gone.before(gone.lastSeq);
     let size = Math.min(Math.max(4 * limit, 20), PAGE);
     const found = [];
+    const isWanted = (by) => by && (!role || role === by) && found.length < limit;
     while (end > 0 && found.length < limit) {
       const begin = Math.max(end - size, 0);
       const { items } = await this.#page(begin, size);
       for (const event of items.filter((row) => row.seq <= end).reverse()) {
         const by = ROLES[event.kind];
-        if (by && (!role || role === by) && found.length < limit) {
-          found.push({ seq: event.seq, role: by, text: event.text, at: event.at, name: event.actor.name });
-        }
+        if (isWanted(by) && !(await gone.holds(event.seq))) found.push(message(event, by));
       }
-      [end, size] = [begin, Math.min(2 * size, PAGE)];
+      [end, size] = [await gone.before(begin), Math.min(2 * size, PAGE)];
     }
-    return found.reverse();
+    if (gone.summary && isWanted("system")) found.push(message(gone.summary, "system"));
+    return found.sort((one, other) => one.seq - other.seq);
+  }
+
+  /** Take old messages out of sight, and say what was taken; the log keeps them. */
+  async prune(strategy, { windowSize, threshold, dryRun = false } = {}) {
+    await this.#settle();
+    const wanted = { strategy, window_size: windowSize, threshold, dry_run: dryRun };
+    return this.#ask("POST", "/prune", wanted, { timeout: LONG });
+  }
+
+  /** Bring all that was pruned into sight again, with a key of the role reviewer. */
+  showPruned() {
+    return this.#ask("POST", "/show-pruned");
+  }
+
+  /** The policy, what is due by it, and what was pruned. */
+  retention() {
+    return this.#ask("GET", "/retention");
   }
 
   /** A file of the session, as bytes; a key of the role agent may take none (403). */
   async export(format = "markdown") {
     await this.#settle();
-    const path = `/api/v1/sessions/${(await this.open()).id}/export?format=${encodeURIComponent(format)}`;
-    return exchange(this.#desk, "GET", path, undefined, { asBytes: true, timeout: 300_000 });
+    const path = `/export?format=${encodeURIComponent(format)}`;
+    return this.#ask("GET", path, undefined, { asBytes: true, timeout: LONG });
   }
 
   /** What is read is never older than what was recorded: who reads would not know what lacks. */
@@ -197,17 +236,38 @@ export class Session extends State {
     return this.#delivery.progress();
   }
 
-  async exchangeState(method, query, body) {
-    const { id } = await this.open();
-    return exchange(this.#desk, method, `/api/v1/sessions/${id}/state${query}`, body, { timeout: 10_000 });
+  exchangeState(method, query, body) {
+    return this.#ask(method, `/state${query}`, body, { timeout: 10_000 });
   }
 
-  async #page(after, limit, kind) {
-    const query = new URLSearchParams({ after, limit, ...(kind && { kind }) });
-    return exchange(this.#desk, "GET", `/api/v1/sessions/${(await this.open()).id}/events?${query}`);
+  #page(after, limit, kind) {
+    return this.#ask("GET", `/events?${new URLSearchParams({ after, limit, ...(kind && { kind }) })}`);
   }
+
+  /** What the desk answers at a path below this session. */
+  async #ask(method, path, body, options) {
+    return exchange(this.#desk, method, `/api/v1/sessions/${(await this.open()).id}${path}`, body, options);
+  }
+}
+
+function readRetention(words) {
+  const unknown = Object.keys(words).find((name) => !RETENTION.includes(name));
+  if (unknown) throw new TypeError(`"${unknown}" is no word of a retention: use ${RETENTION.join(", ")}`);
+  return Object.fromEntries(Object.entries(words).map(([name, value]) => [snake(name), value]));
+}
+
+function message({ seq, text, at, actor }, role) {
+  return { seq, role, text, at, name: actor.name };
+}
+
+function snake(name) {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function said(error) {
   return String(error instanceof Error ? `${error.name}: ${error.message}` : error).slice(0, 10_000);
+}
+
+function warn(error) {
+  console.warn(`countersign: ${error.message}`);
 }

@@ -171,6 +171,35 @@ test("state has versions, and two writers lose nothing", async () => {
   await assert.rejects(new Session("ts-state", "Shop", { userId: "bob" }).getState("user:x"), DeskError);
 });
 
+test("what is pruned is out of sight, with a summary in its place", async () => {
+  const session = await Session.create("ts-long", "Shop", { retention: { maxMessages: 100 } });
+  for (let n = 0; n < 60; n += 1) session.sendMessage(`message ${n}`, n % 2 ? "assistant" : "user");
+  const would = await session.prune("keep_last_50", { dryRun: true });
+  assert.deepEqual([would.pruned, (await session.history({ limit: 100 })).length], [10, 60]);
+  await session.prune("sliding_window", { windowSize: 55 });
+  const done = await session.prune("summarize_old", { threshold: 20 });
+  assert.equal(done.pruned, 35);
+  const [first, ...others] = await session.history({ limit: 100 });
+  assert.deepEqual([first.role, first.text], ["system", done.summary]);
+  assert.deepEqual(others.map(({ text }) => text), Array.from({ length: 20 }, (_, n) => `message ${n + 40}`));
+  assert.deepEqual((await session.history({ limit: 2, role: "user" })).map(({ text }) => text), ["message 56", "message 58"]);
+  assert.equal((await session.history({ limit: 100, role: "user" })).length, 10);
+  assert.equal((await session.history({ limit: 100, includePruned: true })).length, 60);
+  assert.equal((await session.events()).length, 60);
+  const { max_messages: most, prunings } = await session.retention();
+  assert.deepEqual([most, prunings.length], [100, 2]);
+  await assert.rejects(session.showPruned(), (error) => error.status === 403);
+});
+
+test("another retention of a session that was there is told of", async () => {
+  const told = [];
+  const onError = (error) => told.push(error.message);
+  await Session.create("ts-kept", "Shop", { retention: { ttlDays: 30, pruneStrategy: "keep_last_50" }, onError });
+  await Session.create("ts-kept", "Shop", { retention: { ttlDays: 7, pruneStrategy: "keep_last_50" }, onError });
+  assert.deepEqual(told, ["this session was there with another retention (ttl_days)"]);
+  assert.throws(() => new Session("x", "Shop", { retention: { ttlDay: 1 } }), /"ttlDay" is no word of a retention/);
+});
+
 test("an agent's key exports nothing, and a desk that is not there is said", async () => {
   await assert.rejects(new Session("ts-1", "Shop").export(), (error) => error.status === 403);
   const nowhere = new Session("x", "Shop", { url: "http://127.0.0.1:9" });

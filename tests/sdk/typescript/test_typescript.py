@@ -49,7 +49,7 @@ def finished(running: subprocess.Popen[str]) -> str:
 
 def test_the_client_against_a_desk(node, desk_server, agent_key):
     said = finished(started([node, "--test", str(HERE / "session.test.js")], desk_server, agent_key))
-    assert re.search(r"^(#|ℹ) pass 9$", said, re.M), said
+    assert re.search(r"^(#|ℹ) pass 11$", said, re.M), said
     session = Session.objects.get(external_id="ts-1")
     assert (session.user_id, session.metadata, session.input_tokens) == ("ines", {"shop": "Porto"}, 10)
 

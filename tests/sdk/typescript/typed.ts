@@ -14,6 +14,10 @@ export async function program(): Promise<string> {
   session.sendMessage("hello", "robot");
   // @ts-expect-error: a model is said
   session.usage({ inputTokens: 1 });
+  const taken: number = (await session.prune("summarize_old", { threshold: 20, dryRun: true })).pruned;
+  const due: number = (await session.retention()).messages_in_sight + (await session.showPruned()).messages + taken;
+  // @ts-expect-error: no such word of a retention
+  new Session("b", "Shop", { retention: { ttl_days: 1 } });
   const error: DeskError = new StateConflict("x");
-  return [sent, found.order, decision.status, said.length, file.length, version, cart.length, error.status].join();
+  return [sent, found.order, decision.status, said.length, file.length, version, cart.length, error.status, due].join();
 }
