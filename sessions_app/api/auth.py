@@ -80,6 +80,8 @@ class Principal:
     """The only one that the key is for."""
     numbers_only: bool = False
     """A member who sees totals, counts and costs, and nothing of what is in sessions."""
+    by_assistant: bool = False
+    """The assistant of the desk, which reads for the member: its own chats are no finding of it."""
 
     @property
     def caller(self) -> str:
@@ -104,6 +106,13 @@ class Principal:
         if self.agent:  # its program may be who executes what is approved: a planted call is not there for it
             return here & Q(agent=self.agent) & ~Q(pk__in=Approval.objects.filter(planted=True).values("session"))
         return here & Q(opened_by_key=self.api_key_id) if self.role == Role.AGENT else here
+
+    def lists(self, asked_of_agent: bool) -> Q:
+        """Condition of the sessions that its lists and searches show, where they are of one agent and where of all."""
+        if not self.by_assistant or asked_of_agent:
+            return self.sees
+        own = Agent.objects.filter(workspace=self.workspace, runtime=Agent.Runtime.BUILT_IN)
+        return self.sees & ~Q(agent__in=list(own.values_list("pk", flat=True)))
 
     def sees_session(self, session_id: UUID) -> bool:
         """Whether a session is among those of ``sees``."""
@@ -171,9 +180,10 @@ own_writer = Door(Role.REVIEWER, narrow=True)
 
 
 def reader_for(member: Member) -> Principal:
-    """A member who reads and does nothing else, whatever else their role covers."""
+    """A member who reads by the assistant and does nothing else, whatever else their role covers."""
     actor = audit.Actor("member", str(member.pk), str(member))
-    return Principal(member.workspace, Role.VIEWER, actor, member_id=member.pk, numbers_only=member.numbers_only)
+    return Principal(member.workspace, Role.VIEWER, actor, member_id=member.pk, numbers_only=member.numbers_only,
+                     by_assistant=True)  # fmt: skip
 
 
 def _principal_of(request: HttpRequest) -> Principal:

@@ -13,7 +13,7 @@ from sessions_app.queries import triggers
 from sessions_app.queries.money import paid_calls
 from sessions_app.queries.sessions import provenance, turn_state
 from sessions_app.queries.sessions import session_list as queries
-from sessions_app.queries.sessions.conditions import BadFilter
+from sessions_app.queries.sessions.conditions import BadFilter, names_agent
 from sessions_app.services import agents, continuations, sessions
 from sessions_app.services.retention import policies
 from sessions_app.services.reviews import tagging
@@ -191,7 +191,8 @@ def _origin(request: HttpRequest) -> models.Session.Origin:
 
 def _page(request: HttpRequest, wanted: queries.SessionFilter, limit: int, cursor: str | None) -> HttpResponse:
     try:
-        page = queries.found_page(request.auth.workspace.id, wanted, limit, cursor, request.auth.sees)
+        sees = request.auth.lists(names_agent(wanted.agent, wanted.q))
+        page = queries.found_page(request.auth.workspace.id, wanted, limit, cursor, sees)
     except BadFilter as bad:
         raise invalid(f"/{bad.field}", str(bad)) from None
     return reply(Page(items=session_schemas(page.items), next_cursor=page.next_cursor))

@@ -7,7 +7,7 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
-from sessions_app.queries.sessions.conditions import BadFilter
+from sessions_app.queries.sessions.conditions import BadFilter, names_agent
 from sessions_app.queries.sessions.search import SESSIONS, search
 
 from ..auth import own_reader
@@ -26,7 +26,8 @@ def search_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Se
     """Sessions that say something, each with hits in context. ``q`` takes words and operators: ``refund tool:search
     is:error cost>0.50 file:src/app.py from:2026-01-31``. Filters, order and cursor are those of ``/sessions``."""
     try:
-        page = search(request.auth.workspace.id, wanted.filter(), limit, cursor, request.auth.sees)
+        sees = request.auth.lists(names_agent(wanted.agent, wanted.q))
+        page = search(request.auth.workspace.id, wanted.filter(), limit, cursor, sees)
     except BadFilter as bad:
         raise invalid(f"/{bad.field}", str(bad)) from None
     sessions = session_schemas(result.session for result in page.results)

@@ -125,6 +125,11 @@ def read_typed(typed: str) -> operators.Read:
         raise BadFilter("q", str(bad)) from None
 
 
+def names_agent(agent: str | None, typed: str) -> bool:
+    """Whether a list or a search is one of sessions of a named agent. Raises ``BadFilter``."""
+    return bool(agent or read_typed(typed).values("agent"))
+
+
 def typed_conditions(workspace_id: UUID, typed: str) -> list[Q]:
     """One condition for the words, and one for each operator of what somebody typed. Raises ``BadFilter``."""
     read = read_typed(typed)

@@ -11,6 +11,7 @@ from sessions_app.api import auth
 from sessions_app.models import AgentVersion, Approval, AuditEntry, CallUsage, Event, Member, Role
 from sessions_app.services import agents, audit, build_chats, secrets, sessions
 from sessions_app.services.approvals import requests
+from sessions_app.services.log import search_index
 from sessions_app.services.money import budgets
 from sessions_app.services.people import api_keys
 from sessions_app.services.turns import messages
@@ -187,6 +188,26 @@ def test_a_budget_holds_for_it_as_for_any_agent(workspace, ask, api, rosa):
     with pytest.raises(budgets.Spent):
         ask("What failed?")
     assert not Event.objects.exists() and api.requests == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "found"),
+    [
+        ("search_live_agent_sessions", {"query": "depot"}, False),
+        ("search_live_agent_sessions", {"query": f"depot agent:{build_chats.SLUG}"}, True),
+        ("list_live_agent_sessions", {}, False),
+        ("list_live_agent_sessions", {"agent": build_chats.SLUG}, True),
+    ],
+)
+def test_its_own_chats_are_found_only_where_it_is_named(ask, api, shop, tool, arguments, found):
+    lost = session_about(shop, title="Timed out at the depot")
+    api.says(text("At the depot."))
+    earlier = work(ask("What failed at the depot?"))
+    search_index.sweep()
+    api.says(call(tool, **arguments))
+    api.says(text("As I said."))
+    ids = {row["id"] for row in given(work(ask("And again?")))["sessions"]}
+    assert ({str(lost.pk)} <= ids, str(earlier.pk) in ids) == (not found, found)
 
 
 def test_there_is_one_in_a_workspace_and_no_file_can_name_it(workspace, rosa):
