@@ -11,8 +11,8 @@ from django.db import connections
 from sessions_app.models import AuditEntry, HiddenSpan, Pruning, Session, SessionRetention
 from sessions_app.queries.retention import plans
 from sessions_app.services import audit
-from sessions_app.services.retention import policies, sweeping
-from tests.services.build import append, user
+from sessions_app.services.retention import advised, policies, sweeping
+from tests.services.build import append, at_once, user
 from vcon_app.services.erasure import erasing
 
 BY = audit.Actor("member", "m-1", "Ines")
@@ -47,6 +47,10 @@ def killed_at(monkeypatch, module, name, call):
         finally:
             os._exit(0)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    with connections["default"].cursor() as cursor:  # until the server has seen that the process is gone
+        cursor.execute(
+            "SELECT pg_advisory_lock(hashtext('retention'), 0), pg_advisory_unlock(hashtext('retention'), 0)"
+        )
 
 
 @pytest.mark.parametrize(
@@ -66,6 +70,28 @@ def test_a_sweep_that_is_killed_leaves_nothing_half_and_the_next_goes_on(monkeyp
     assert sweeping.sweep() == SESSIONS - whole
     assert Pruning.objects.count() == SESSIONS and set(Pruning.objects.values_list("messages", flat=True)) == {7}
     assert list(audit.broken_rows(long[0].workspace_id)) == [] and sweeping.sweep() == 0
+
+
+def test_a_sweep_while_another_asks_a_model_asks_it_nothing(monkeypatch, long):
+    asked, second = [], []
+    ask = advised.advice.ask
+
+    def slowly(session, plan):
+        asked.append(session.pk)
+        second.extend(at_once(sweeping.sweep))
+        return ask(session, plan)
+
+    monkeypatch.setattr(advised.advice, "ask", slowly)
+    assert sweeping.sweep() == SESSIONS
+    assert sorted(asked) == [one.pk for one in long] and second == [0] * SESSIONS
+
+
+def test_a_sweep_that_fails_lets_the_next_one_begin(monkeypatch, long):
+    monkeypatch.setattr(sweeping, "_to_look_at", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        sweeping.sweep()
+    monkeypatch.undo()
+    assert at_once(sweeping.sweep) == [SESSIONS]
 
 
 def test_what_came_in_before_it_was_locked_is_not_deleted(long):
