@@ -98,21 +98,21 @@ def key_of(arguments: dict[str, Any]) -> str | None:
     return next((key for key in texts if is_sql(arguments[key])), None)
 
 
+_BEGINNINGS = {
+    "select": {"from"}, "with": {"as"}, "insert": {"into"}, "update": {"set"}, "delete": {"from"}, "merge": {"into"},
+    "drop": {"table", "view", "database", "schema", "index", "column", "role", "user"},
+    "create": {"table", "view", "index", "database", "schema", "function", "role", "user", "trigger"},
+    "alter": {"table", "role", "user", "database", "view", "schema"}, "truncate": set(), "grant": {"to"},
+    "revoke": {"from"}, "explain": {"select", "update", "delete", "insert"},
+}  # fmt: skip
+"""First words of SQL, each with the words of which one comes later; any word where none is named."""
+
+
 def is_sql(text: str) -> bool:
-    """Whether a text looks like SQL beyond doubt: ``select shoes`` does not."""
-    words = [word.lower() for kind, word in _lexed(text[:4_000]) if kind == "word"]
-    if not words:
-        return False
-    first, rest = words[0], set(words[1:])
-    needed = {
-        "select": {"from"}, "with": {"as"}, "insert": {"into"}, "update": {"set"}, "delete": {"from"},
-        "merge": {"into"},
-        "drop": {"table", "view", "database", "schema", "index", "column", "role", "user"},
-        "create": {"table", "view", "index", "database", "schema", "function", "role", "user", "trigger"},
-        "alter": {"table", "role", "user", "database", "view", "schema"}, "truncate": {"table"} | rest, "grant": {"to"},
-        "revoke": {"from"}, "explain": {"select", "update", "delete", "insert"},
-    }  # fmt: skip
-    return bool(needed.get(first, set()) & rest)
+    """Whether a text looks like SQL beyond doubt: ``select shoes`` does not. Of others only the first word is read."""
+    words = (match[0].lower() for match in _TOKEN.finditer(text[:4_000]) if match.lastgroup == "word")
+    later = _BEGINNINGS.get(next(words, ""))
+    return later is not None and any(not later or word in later for word in words)
 
 
 def _lexed(query: str) -> list[tuple[str, str]]:
