@@ -25,7 +25,7 @@ from .common import AgentName, Body, Cost, Id, Name, Signature, Since, Until, Us
 class SessionQuery(BaseModel):
     """What narrows a list of sessions down."""
 
-    agent: str = Field("", max_length=500, description="id or slug")
+    agent: str = Field("", max_length=500, description="id, slug or name")
     status: str = Field("", max_length=50)
     origin: str = Field("", max_length=50)
     tag: str = Field("", max_length=500)

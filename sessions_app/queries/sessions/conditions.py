@@ -51,11 +51,12 @@ def assignee_id(who: str) -> UUID | None:
 
 
 def of_agent(workspace_id: UUID, value: str) -> Q:
-    """By id also where the slug is given, which costs a query: PostgreSQL knows of an id how many sessions it has."""
-    try:
-        return Q(agent_id=UUID(value))
-    except ValueError:
-        return Q(agent_id=Agent.objects.filter(workspace_id=workspace_id, slug=value).values_list("pk").first())
+    """An agent by id, slug or name.
+
+    Of a slug or a name the ids are looked up first: PostgreSQL knows of an id how many sessions it has.
+    """
+    ids = _agents_called(workspace_id, value)
+    return Q(agent_id=ids[0]) if len(ids) == 1 else Q(agent_id__in=ids)
 
 
 def _costs_at_least(dollars: Decimal) -> Q:

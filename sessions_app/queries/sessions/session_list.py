@@ -70,7 +70,7 @@ class SessionFilter:
     """Filter of the session list. An empty value means "all"."""
 
     agent: str = ""
-    """An agent's id or slug."""
+    """An agent's id, slug or name."""
     status: str = ""
     origin: str = ""
     tag: str = ""
