@@ -108,7 +108,9 @@ class DeskAPI(NinjaAPI):
     def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext]) -> ValidationError:
         """With the value of each fault as ``given``: the library leaves it out, and the problem is to name it."""
         error = super().validation_error_from_error_contexts(error_contexts)
-        faults = (fault for context in error_contexts for fault in context.pydantic_validation_error.errors(include_url=False))
+        faults = (
+            fault for context in error_contexts for fault in context.pydantic_validation_error.errors(include_url=False)
+        )
         for fault, found in zip(error.errors, faults, strict=True):
             fault["given"] = found["input"]
         return error

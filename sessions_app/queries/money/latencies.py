@@ -95,7 +95,8 @@ def latencies(
     where = "s.workspace_id = %(workspace)s"
     if agent:
         where += """ AND s.agent_id = ANY(ARRAY(
-            SELECT id FROM sessions_app_agent WHERE workspace_id = %(workspace)s AND %(agent)s IN (id::text, slug, name)))"""
+            SELECT id FROM sessions_app_agent
+            WHERE workspace_id = %(workspace)s AND %(agent)s IN (id::text, slug, name)))"""
     with connection.cursor() as cursor:
         cursor.execute(SAMPLE.format(where=where), values)
         return _read(cursor.fetchall())
