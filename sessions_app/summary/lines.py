@@ -93,7 +93,7 @@ def first_sentence(text: str, most: int) -> str:
         return cut(shown, most)
     begin = next((number for number in saying if not _is_heading(lines[number])), saying[0])
     said = " ".join([lines[begin], *_paragraph(lines[begin + 1 :])]).strip(MARKUP)
-    return cut(_SENTENCE.split(said, maxsplit=1)[0].replace("**", ""), most)
+    return cut(_bare(_SENTENCE.split(said, maxsplit=1)[0]), most)
 
 
 def _paragraph(lines: list[str]) -> Iterator[str]:
@@ -113,7 +113,12 @@ def first_lines(text: str, count: int, most: int) -> str:
     """The first lines of a message that say something, together."""
     lines = [line.strip(MARKUP) for line in unescaped(text[:HEAD]).split("\n", MOST_LINES)[:MOST_LINES]]
     said = " ".join([line for line in lines if _LETTERS.search(line)][:count]) or text
-    return cut(said.replace("**", ""), most)
+    return cut(_bare(said), most)
+
+
+def _bare(line: str) -> str:
+    """A line of Markdown without the marks of emphasis and code."""
+    return line.replace("**", "").replace("`", "")
 
 
 def reason(text: str, result: Any, most: int) -> str:

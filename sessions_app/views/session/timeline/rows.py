@@ -16,6 +16,7 @@ from sessions_app.phrases import gettext as _
 from sessions_app.queries.log.timeline import Entry, Window
 from sessions_app.rendering import markdown, text, toolbody, toolline
 from sessions_app.rendering.unescape import unescaped
+from sessions_app.summary.lines import first_lines, reason
 
 from . import answers
 from .row_kinds import (
@@ -123,7 +124,8 @@ def _reasoning(entry: Entry, common: dict[str, Any]) -> Reasoning:
     folded = _folded(entry)
     absence = _absence(entry)
     html = None if absence else html_of(folded["text"])
-    return Reasoning(words=len(entry.head.split()), absence=absence, html=html, **folded, **common)
+    peek = text.first_line(first_lines(entry.head, 1, PEEK), PEEK)
+    return Reasoning(words=len(entry.head.split()), peek=peek, absence=absence, html=html, **folded, **common)
 
 
 def _attachments(data: dict[str, Any]) -> list[Attachment]:
@@ -187,37 +189,19 @@ def _glance(entry: Entry, result: Entry | None, status: str) -> str:
     return toolline.glance(result.head, result.light_result, name=entry.tool_name, arguments=asked, lines=result.lines)
 
 
-_EXIT = re.compile(r"\s*(?:Error: )?Exit code (\d{1,5})\s+", re.IGNORECASE)
-_TELLS = re.compile(
-    r"^.*(?:error|fail|exception|denied|not found|no such|cannot|invalid).*$", re.IGNORECASE | re.MULTILINE
-)
-
-
-_ERROR_TAG = re.compile(r"</?(?:tool_use_error|error|stderr|stdout)>")
-_LETTERS = re.compile(r"^.*[^\W\d_].*$", re.MULTILINE)
-FAULT = 4_000
-"""Characters of an output in which its fault is looked for."""
+_EXIT = re.compile(r"\s*(?:(?:Error: )?Exit code (\d{1,5})\s+|<returncode>(\d{1,5})</returncode>\s*)", re.IGNORECASE)
+FAULT, PEEK = 140, 110
+"""Characters of the line that says why a call failed, and of the first one of a thought."""
 
 
 def _fault(said: str) -> str:
-    """Fault of a call in a line: the first one with letters; behind an exit code the first that says what failed."""
-    said = text.clean(_ERROR_TAG.sub("", said[:FAULT]))
+    """Why a call failed, in a line, as the summary of the run says it; behind the exit code where there is one."""
     match = _EXIT.match(said)
+    output = said[match.end() :] if match else said
+    told = text.first_line(reason(output, None, 4 * FAULT) or output, FAULT)
     if not match:
-        return text.first_line(_with_letters(said), 140)
-    output = said[match.end() :]
-    telling = _TELLS.search(output)
-    return _(
-        "exit %(code)s: %(said)s",
-        code=match[1],
-        said=text.first_line(telling[0] if telling else _with_letters(output), 140),
-    )
-
-
-def _with_letters(output: str) -> str:
-    """From the first line on that says something: boxes and rules do not."""
-    match = _LETTERS.search(output)
-    return match[0].strip("│┃║|╎┆ \t") if match else output
+        return told
+    return _("exit %(code)s: %(said)s", code=match[1] or match[2], said=told)
 
 
 def _bodies(entry: Entry, result: Entry | None) -> dict[str, list[toolbody.Part] | None]:
