@@ -30,6 +30,7 @@ WITH_QUERY: dict[str, tuple[str, ...]] = {
     "import-list": ("status=open", "status=done", "status=failed"),
     "search": SEARCHES,
     "usage": ("by=session",),
+    "retention-keep": ("keep_days=1",),
     "session-detail": ("turn=3", "event=20", "q=look"),
     "session-rows": ("after=20",),
     "session-outline": ("after=3",),
@@ -42,6 +43,7 @@ WITH_QUERY: dict[str, tuple[str, ...]] = {
 WITH_QUERY_API: dict[str, tuple[str, ...]] = {
     "/api/v1/sessions": SEARCHES[:2],
     "/api/v1/search": SEARCHES[:2],
+    "/api/v1/retention/over": ("days=1",),
     "/api/v1/approvals": ("status=pending", "status=denied"),
 }
 
