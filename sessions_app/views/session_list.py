@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from sessions_app.models import Role, SavedView
 from sessions_app.queries.money.totals import Sums
 from sessions_app.queries.reviews import saved_views, seen
-from sessions_app.queries.sessions import folding, said, session_filter
+from sessions_app.queries.sessions import folding, relevance, said, session_filter
 from sessions_app.queries.sessions import session_list as queries
 from sessions_app.queries.sessions.conditions import BadFilter, read_typed
 from sessions_app.queries.sessions.run_summaries import note_summaries
@@ -102,7 +102,7 @@ def _page(request: access.DeskRequest, read: session_filter.ReadFilter) -> foldi
     workspace_id, cursor = request.member.workspace_id, request.GET.get("cursor")
     if read.folds:
         return folding.page(queries.filtered(workspace_id, read.wanted), read.wanted.sort, ROWS, cursor)
-    return folding.FoldedPage(queries.found_page(workspace_id, read.wanted, ROWS, cursor))
+    return folding.FoldedPage(relevance.found_page(workspace_id, read.wanted, ROWS, cursor))
 
 
 def _totals(workspace_id: UUID, read: session_filter.ReadFilter, *, everything: bool) -> dict[str, Any]:

@@ -71,6 +71,7 @@ LITERALLY = {
     "/api/v1/sessions/{session_id}/state": {"get", "put", "delete"},
     "/api/v1/retention": {"get"},
     "/api/v1/retention/due": {"get"},
+    "/api/v1/retention/over": {"get"},
     "/api/v1/retention/workspace": {"get", "patch"},
     "/api/v1/sessions/{session_id}/show-pruned": {"post"},
     "/api/v1/sessions/{session_id}/retention": {"get"},

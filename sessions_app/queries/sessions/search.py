@@ -13,9 +13,9 @@ from sessions_app.search.marking import snippet
 from sessions_app.search.operators import Read
 
 from ..log.hits import Hits, Narrowing, hits_of
-from . import session_list
+from . import relevance, session_list
 from .conditions import read_typed, spellings
-from .session_list import SessionFilter
+from .session_list import Ranked, SessionFilter
 
 SESSIONS = 10
 """Sessions of one page: of each up to 128 events are read."""
@@ -32,11 +32,13 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ResultPage:
-    """One page of results and the cursor of the next (None at the end). ``read``: what was typed, taken apart."""
+    """One page of results and the cursor of the next (None at the end). ``read``: what was typed, taken apart;
+    ``ranked`` as in ``session_list.Page``."""
 
     results: list[Result]
     next_cursor: str | None
     read: Read
+    ranked: Ranked | None
 
 
 def search(
@@ -44,7 +46,7 @@ def search(
 ) -> ResultPage:
     """A page of the sessions that pass, of those that the reader ``sees``. Raises ``BadFilter``."""
     read = read_typed(wanted.q)
-    page = session_list.found_page(workspace_id, wanted, limit, cursor, sees or session_list.EVERYTHING)
+    page = relevance.found_page(workspace_id, wanted, limit, cursor, sees or session_list.EVERYTHING)
     narrowing = Narrowing.of(read, spellings, wanted.tool, wanted.model, failed=wanted.has_errors is True)
     hits = hits_of(page.items, read.words, narrowing) if page.items else {}
     query = typed.read(read.words)
@@ -52,4 +54,4 @@ def search(
         Result(one, snippet(str(one), query) if query.wanted else [str(one)], hits.get(one.pk, Hits()))
         for one in page.items
     ]
-    return ResultPage(results, page.next_cursor, read)
+    return ResultPage(results, page.next_cursor, read, page.ranked)

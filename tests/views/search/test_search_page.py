@@ -126,6 +126,19 @@ def test_more_sessions_follow_without_a_gap(viewer, agent, monkeypatch):
     assert titles(fragment) == ["Number 2", "Number 3"] and "<html" not in fragment.content.decode()
 
 
+@pytest.mark.parametrize("address", ["/search/", "/sessions/"])
+def test_the_most_relevant_first_says_among_how_many_and_how_it_ranks(viewer, desk, address):
+    Session.objects.filter(pk=desk["Talks"].pk).update(started_at="2020-01-01T00:00Z")
+    plain = viewer.get(address, {"q": "header"})
+    assert "Most relevant first" in words(plain) and "are ranked" not in words(plain)
+    page = viewer.get(address, {"q": "header", "sort": "relevance"})
+    assert "All 2 sessions that say it are ranked: words in the title count most" in words(page)
+    assert 'aria-current="true">Most relevant first' in page.content.decode()
+    assert "Most relevant first" not in words(viewer.get(address, {"q": "is:error"})), "no words: nothing to rank by"
+    refused = viewer.get(address, {"q": "is:error", "sort": "relevance"})
+    assert refused.status_code in (200, 400) and "relevance ranks where words are found" in words(refused)
+
+
 def test_nothing_of_another_workspace_is_found(charlie, desk):
     for typed in ("header", "tool:Bash", "is:error", "file:models.py", "agent:refund-agent"):
         assert titles(charlie.get("/search/", {"q": typed})) == []
