@@ -163,6 +163,16 @@ def test_openhands_v0_each_instance_is_a_session_with_its_own_running_total() ->
     assert tokens(found)["input"] == 22000
 
 
+def test_openhands_v0_a_finish_that_is_no_tool_ends_the_run_in_words() -> None:
+    steps = [
+        [{"action": "message", "args": {"content": "Mend it"}}, {"observation": "null", "content": ""}],
+        [{"action": "finish", "args": {"thought": "It is mended."}}, {"observation": "null", "content": ""}],
+    ]
+    found = events(read(openhands_v0, {"instance_id": "weir-1", "history": steps}))
+    assert "tool_call" not in [event.kind for event in found]
+    assert [event.text for event in found if event.kind == "agent_message"] == ["It is mended."]
+
+
 @pytest.mark.parametrize(
     ("reader", "value", "why"),
     [

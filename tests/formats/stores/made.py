@@ -264,8 +264,8 @@ def cursor(*, headers: bool = True) -> bytes:
     )
 
 
-def otel() -> bytes:
-    """A request to a model and a tool that ran, as Copilot Chat records them."""
+def otel(*, chat: str = "") -> bytes:
+    """A request to a model and a tool that ran, as Copilot Chat records them; in a ``chat`` they run in an agent."""
     spans: list[dict[str, Any]] = [
         {"span_id": "00000000000000a1", "name": "chat tide-2", "conversation_id": "v1", "input_tokens": 90,
          "output_tokens": 8, "cached_tokens": 40},
@@ -273,15 +273,27 @@ def otel() -> bytes:
          "output_tokens": 5, "cached_tokens": 50},
         {"span_id": "00000000000000a2", "name": "execute_tool ls"},
     ]  # fmt: skip
-    chat = {
-        "gen_ai.operation.name": "chat", "gen_ai.provider.name": "github", "gen_ai.request.model": "tide-2",
-        "gen_ai.response.model": "tide-2", "gen_ai.usage.input_tokens": "90", "gen_ai.response.id": "v1",
-    }  # fmt: skip
-    told = {
-        "00000000000000a1": chat,
-        "00000000000000a3": chat,
+
+    def chat_of(conversation: str) -> dict[str, Any]:
+        return {
+            "gen_ai.operation.name": "chat", "gen_ai.provider.name": "github", "gen_ai.request.model": "tide-2",
+            "gen_ai.response.model": "tide-2", "gen_ai.usage.input_tokens": "90", "gen_ai.response.id": "v1",
+            "gen_ai.conversation.id": conversation,
+        }  # fmt: skip
+
+    told: dict[str, dict[str, Any]] = {
+        "00000000000000a1": chat_of("v1"),
+        "00000000000000a3": chat_of("v1"),
         "00000000000000a2": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ls"},
     }  # fmt: skip
+    if chat:
+        spans.append({"span_id": "00000000000000a0", "name": "invoke_agent Copilot", "conversation_id": chat})
+        output = [{"role": "assistant", "parts": [{"type": "text", "content": "Three files."}]}]
+        told["00000000000000a0"] = {"gen_ai.operation.name": "invoke_agent", "gen_ai.output.messages": output}
+        told["00000000000000a3"] = chat_of("v3") | {"gen_ai.output.messages": output}
+        for span in spans[:3]:
+            span["parent_span_id"] = "00000000000000a0"
+        told = {own: held | {"copilot_chat.chat_session_id": chat} for own, held in told.items()}
     trace = {"trace_id": "0" * 31 + "7", "start_time_ms": T0 * 1000, "end_time_ms": T0 * 1000 + 5.5, "status_code": 1}
     rows = [("spans", trace | span) for span in spans]
     rows += [

@@ -134,6 +134,12 @@ def test_spans_of_copilot_chat_count_each_response_though_all_of_a_turn_have_one
     assert "tool_call" in kinds(drafts)
 
 
+def test_requests_of_one_chat_are_one_session_and_its_last_words_are_said_once() -> None:
+    drafts = read(registry.get("otel-genai"), made.otel(chat="chat-1"))
+    assert {draft.external_id for draft in sessions(drafts)} == {"chat-1"}
+    assert [event.text for event in events(drafts) if event.kind == "agent_message"] == ["Three files."]
+
+
 def test_a_store_that_came_without_its_log_says_so(tmp_path):
     """Its only rows stand in the log: what was dropped is empty, and where the rest is stands in the refusal."""
     path = tmp_path / "crush.db"

@@ -57,6 +57,7 @@ class ContinueReading(ChatReading):
     title = "Continue"
     stamps = ("timestamp",)
     ids = ()
+    repeated = frozenset({"/promptLogs", "/editorState"})
 
     def __init__(self) -> None:
         super().__init__()

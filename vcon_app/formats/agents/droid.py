@@ -75,6 +75,7 @@ class DroidReading(AgentReading):
 
     name = NAME
     title = "Droid"
+    repeated = frozenset({"/owner"})  # the name of an account
 
     def note(self, line: Line) -> None:
         value = line.value

@@ -39,6 +39,7 @@ class HermesReading(ChatReading):
     name = NAME
     title = "Hermes Agent"
     stamps = ("timestamp", "session_start")
+    repeated = frozenset({"/user_id"})  # of a messenger: personal data
     ids = ("id", "message_id")
 
     def note(self, line: Line) -> None:

@@ -68,6 +68,7 @@ class KiroReading(ChatReading):
     name = NAME
     title = "Kiro"
     ids = ()
+    repeated = frozenset({"/transcript"})
 
     def note(self, line: Line) -> None:
         value = line.value

@@ -1,7 +1,7 @@
 """Telemetry of OpenClaw's plug-in: messages, runs of agents, and their tool calls, of all of a gateway's sessions.
 
 Calls have no ids: the end belongs to the oldest call of that tool under the same session key that has not ended.
-``agent.end`` repeats the messages of a run, with what each response cost.
+``agent.start`` and ``agent.end`` repeat the messages so far, with what each response cost.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from ...drafts import Draft
-from ..common.agents.pieces import Piece, pieces_of
+from ...drafts import Draft, Kind
+from ..common.agents.pieces import Piece, pieces_of, readable
 from ..common.agents.reading import AgentReading
 from ..common.calls import id_of
 from ..common.documents import dollars
 from ..common.head import Head, open_gzip
 from ..common.lines import Line, fingerprint, json_lines
 from ..common.reading import REMEMBERED, unknown_type
-from ..common.values import dict_of, list_of, number_of, scalars_of, text_of
+from ..common.values import bounded, dict_of, list_of, number_of, scalars_of, text_of
 from ..contract import Spec
 from .pi import usage_of
 
@@ -51,6 +51,7 @@ class TelemetryReading(AgentReading):
     title = "OpenClaw"
     stamps = ("ts", "timestamp")
     ids = ()
+    repeated = frozenset({"/messages", "/prompt", "/content"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,6 +60,8 @@ class TelemetryReading(AgentReading):
         self._said: dict[str, None] = {}
         """Prompts and answers that were told already."""
         self._billed: dict[str, None] = {}
+        self._started: dict[str, None] = {}
+        """Calls that began on a line of their own."""
 
     def events(self, line: Line) -> Iterator[Draft]:
         value, kind = line.value, text_of(line.value.get("type"))
@@ -66,6 +69,7 @@ class TelemetryReading(AgentReading):
         line.depth = int(":subagent:" in key)
         line.data = {"session_key": key} if key else None
         if kind in ("message.in", "agent.start"):
+            yield from self._history(line)
             yield from self._asked(line, kind, text_of(value.get("content")) or text_of(value.get("prompt")))
         elif kind == "tool.start":
             yield from self._called(line, key, text_of(value.get("toolName"))[:200], value.get("params"))
@@ -99,8 +103,10 @@ class TelemetryReading(AgentReading):
         self._count += 1
         call_id = f"call-{self._count}"
         self._open.setdefault((key, name), deque(maxlen=64)).append(call_id)
-        if len(self._open) > REMEMBERED:
-            del self._open[next(iter(self._open))]
+        self._started[fingerprint([name, params])] = None
+        for held in (self._open, self._started):
+            if len(held) > REMEMBERED:
+                del held[next(iter(held))]  # type: ignore[attr-defined]
         yield from self.message(line, "assistant", [Piece("call", "", "/params", call_id, name or None, params)])
 
     def _returned(self, line: Line, key: str, name: str) -> Iterator[Draft]:
@@ -116,10 +122,16 @@ class TelemetryReading(AgentReading):
     def _ended(self, line: Line) -> Iterator[Draft]:
         data = scalars_of(line.value, frozenset({"markdown", "sessionKey", "ts", "seq", "messages"}))
         yield line.event("status", data=data)
+        yield from self._history(line)
+
+    def _history(self, line: Line) -> Iterator[Draft]:
+        """What was said before, as a run's beginning and its end repeat it: told where no line has told it yet."""
         answers = [dict_of(item) for item in list_of(line.value.get("messages"))[-MESSAGES:]]
         for index, message in enumerate(answers):
             if message.get("role") == "assistant":
                 yield from self._answer(line, message, index)
+            else:
+                yield from self._beside_answers(line, message, index)
 
     def _answer(self, line: Line, message: dict[str, Any], index: int) -> Iterator[Draft]:
         """A response that no run before this one repeated: its words, and what it cost."""
@@ -131,15 +143,35 @@ class TelemetryReading(AgentReading):
             del self._billed[next(iter(self._billed))]
         stated = dict_of(message.get("usage"))
         usage = usage_of(stated)
+        found = pieces_of(message.get("content"), f"/messages/{index}/content")
+        calls = [
+            {"name": piece.name, "arguments": bounded(piece.value, len(line.raw))} for piece in found
+            if piece.kind == "call" and fingerprint([piece.name, piece.value]) not in self._started
+        ]  # fmt: skip
         pieces = [
-            piece for piece in pieces_of(message.get("content"), f"/messages/{index}/content")
+            piece for piece in found
             if piece.kind == "reasoning" or (piece.kind == "text" and self._first_time(piece.text))
         ]  # fmt: skip
-        if not pieces and not usage:
+        if not pieces and not usage and not calls:
             return
         yield from self.message(
             line, "assistant", pieces, model=id_of(message.get("model")), usage=usage, part=f":m{index}",
             cost=(dollars(dict_of(stated.get("cost")).get("total")) or None) if usage else None, request=print_,
+            data={"calls": calls} if calls else None,
+        )  # fmt: skip
+
+    def _beside_answers(self, line: Line, message: dict[str, Any], index: int) -> Iterator[Draft]:
+        """What a tool brought, which its end does not say, and what extensions put into the conversation."""
+        text, rest = readable(message.get("content"))
+        place = f"{message.get('toolCallId')} {message.get('timestamp')} " if message.get("role") != "user" else ""
+        if not text.strip() or not self._first_time(place + text):
+            return
+        kind = text_of(message.get("role"))[:100] or "message"
+        told = {"type": kind} | scalars_of({key: message.get(key) for key in ("toolName", "customType", "isError")})
+        data = told | {key: item for key, item in (("content", rest), ("details", message.get("details"))) if item}
+        event: Kind = "system" if kind == "toolResult" else "injected_context"
+        yield line.event(
+            event, text, part=f":m{index}", at_path=f"/messages/{index}", data=bounded(data, len(line.raw))
         )  # fmt: skip
 
     def _sent(self, line: Line, kind: str, text: str) -> Iterator[Draft]:

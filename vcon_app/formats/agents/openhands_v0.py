@@ -103,6 +103,10 @@ class RunReading(AgentReading):
     name = NAME
     title = "OpenHands"
     ids = ()
+    repeated = frozenset({
+        "/message", "/tool_call_metadata/model_response", "/instruction", "/args/query", "/extras/code",
+        "/metrics/response_latencies", "/metrics/token_usages",
+    })  # fmt: skip
 
     def __init__(self, findings: Findings) -> None:
         super().__init__()
@@ -162,6 +166,10 @@ class RunReading(AgentReading):
             yield from self.message(line, role, [Piece("text", text, "/args/content")], **self._billing(line))  # type: ignore[arg-type]
         elif kind == "system":
             yield line.event("system", text, at_path="/args")
+        elif kind == "finish" and "tool_call_metadata" not in value:  # before tools had names an action ended the run
+            said = next(filter(None, (text_of(args.get(key)) for key in ("final_thought", "thought"))), "")
+            data = {"type": "finish"} | scalars_of(args, BESIDE | {"final_thought", "action", "message"})
+            yield from self.message(line, "assistant", [Piece("text", said, "/args")], **self._billing(line), data=data)
         elif kind in NOT_CALLS:
             yield line.event("status", text, data={"type": kind[:100]} | scalars_of(args, BESIDE | {"content"}))
         else:
@@ -188,10 +196,11 @@ class RunReading(AgentReading):
         value = line.value
         cause, extras = value.get("cause"), dict_of(value.get("extras"))
         text, rest = readable(value.get("content"))
+        text = text if text or rest else text_of(value.get("message"))
         if kind in ("recall", "agent_state_changed", "null", "condense"):
             event = "injected_context" if kind == "recall" else "status"
             more = scalars_of(extras)
-            yield line.event(event, text or text_of(value.get("message")), data={"type": kind[:100]} | more)  # type: ignore[arg-type]
+            yield line.event(event, text, data={"type": kind[:100]} | more)  # type: ignore[arg-type]
             return
         call_id = f"action-{cause}" if isinstance(cause, int) else self._last
         code = dict_of(extras.get("metadata")).get("exit_code", extras.get("exit_code", value.get("exit_code")))
@@ -207,7 +216,8 @@ class RunReading(AgentReading):
         """What the metrics grew by since the step before; parallel calls of one response repeat them."""
         stated = dict_of(dict_of(line.value.get("llm_metrics")).get("accumulated_token_usage"))
         now = {name: count for name in COUNTS if (count := count_of(stated.get(name))) is not None}
-        model = text_of(stated.get("model")) or self.facts.model
+        answered = dict_of(dict_of(line.value.get("tool_call_metadata")).get("model_response")).get("model")
+        model = text_of(stated.get("model")) or text_of(answered) or self.facts.model
         if not now:
             return {"model": model}
         grown = {name: max(count - self._before.get(name, 0), 0) for name, count in now.items()}

@@ -39,8 +39,10 @@ def tool_result(
     """The event of a ``tool_result`` block; ``alone`` when ``toolUseResult`` can only belong to this one."""
     call_id = text_of(block.get("tool_use_id"))[:200] or None
     call = reading.links.get(call_id)
-    text, attachments = readable(block.get("content"))
-    structured = line.value.get("toolUseResult") if alone else None
+    content, structured = block.get("content"), line.value.get("toolUseResult") if alone else None
+    if isinstance(content, dict):
+        content, structured = _of_iflow(content, dict_of(structured))
+    text, attachments = readable(content)
     status = status_of(block, text, structured)
     name = call.name if call else None
     tool = ToolDraft(call_id, name, server_of(name), None, _useful(structured, text, len(line.raw)), status)
@@ -83,9 +85,21 @@ def status_of(block: dict[str, Any], text: str, structured: Any) -> str:
     """ok, error, denied or cancelled. A refusal is known by its text alone."""
     if text.startswith(NOT_RUN) or dict_of(structured).get("interrupted") is True:
         return "cancelled"
-    if not block.get("is_error"):
+    if not block.get("is_error") and dict_of(structured).get("status") != "error":
         return "ok"
     return "denied" if text.startswith(REFUSED) or NOT_ALLOWED.match(text) else "error"
+
+
+def _of_iflow(content: dict[str, Any], structured: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Content and structured copy of iFlow, which keeps results in the shape of the Gemini API."""
+    parts = content.get("responseParts")
+    told = [dict_of(dict_of(part).get("functionResponse")) for part in (parts if isinstance(parts, list) else [parts])]
+    answers = [dict_of(one.get("response")) for one in told]
+    texts = [said for one in answers if (said := text_of(one.get("output")) or text_of(one.get("error")))]
+    failed = {"status": "error"} if any("error" in one for one in answers) else {}
+    shown = content.get("resultDisplay")
+    shown = scalars_of(shown, frozenset({"originalContent", "newContent"})) if isinstance(shown, dict) else shown
+    return "\n".join(texts) or text_of(shown), structured | failed | ({"display": shown} if shown else {})
 
 
 def _useful(structured: Any, text: str, size: int) -> Any:

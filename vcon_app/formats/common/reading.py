@@ -89,6 +89,10 @@ class Reading:
         """Events that a line tells of."""
         raise NotImplementedError
 
+    def told(self, line: Line) -> Iterable[Draft]:
+        """The events of a line as they go out."""
+        return self.events(line)
+
     def closing(self) -> Iterable[Finding]:
         """Findings that can only be made at the end of the file."""
         return ()
@@ -150,7 +154,7 @@ class Reading:
         else:
             yield from self.timed(item)
             yield from self.assign_key(item)
-            yield from self.events(item)
+            yield from self.told(item)
 
     def timed(self, line: Line) -> Iterator[Finding]:
         """Set the time of a line; yields a finding when the time is doubtful."""

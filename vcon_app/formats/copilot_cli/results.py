@@ -24,7 +24,8 @@ class Result:
 def result_of(data: dict[str, Any], size: int) -> Result:
     """The result of a ``tool.execution_complete`` event. ``size`` is that of its line, in bytes."""
     result, error = dict_of(data.get("result")), dict_of(data.get("error"))
-    text = text_of(result.get("content")) or text_of(error.get("message")) or text_of(data.get("error"))
+    told = (result.get("content"), result.get("text_result_for_llm"), error.get("message"), data.get("error"))
+    text = next(filter(None, map(text_of, told)), "")
     detailed = text_of(result.get("detailedContent"))
     facts: dict[str, Any] = {}
     if detailed and detailed != text:
@@ -34,7 +35,8 @@ def result_of(data: dict[str, Any], size: int) -> Result:
         facts["duration_ms"] = milliseconds
     if code := text_of(error.get("code"))[:100]:
         facts["error_code"] = code
-    return Result(text, _status(data.get("success"), code, text), facts)
+    success = {"success": True, "failure": False}.get(text_of(result.get("result_type")), data.get("success"))
+    return Result(text, _status(success, code, text), facts)
 
 
 def _status(success: Any, code: str, text: str) -> str | None:

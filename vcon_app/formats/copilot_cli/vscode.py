@@ -28,6 +28,7 @@ ANSWERS = {
     "userAction": ("approved", "user"), "setting": ("approved", "policy"), "rule": ("approved", "policy"),
     "lmServicePerTool": ("approved", "policy"), "auto": ("approved", "policy"),
 }  # fmt: skip
+CALLS = frozenset({"toolInvocationSerialized", "toolInvocation"})
 NOTES = frozenset({
     "undoStop", "codeblockUri", "prepareToolInvocation", "mcpServersStarting", "progressMessage", "progressTask",
     "progressTaskSerialized", "extensions", "pullRequest", "command", "treeData", "multiDiffData", "move", "reference",
@@ -146,16 +147,17 @@ class ChatReading(Reading):
         value, result = line.value, dict_of(line.value.get("result"))
         metadata = dict_of(result.get("metadata"))
         yield self._asked(line, path)
-        rounds = [dict_of(found) for found in list_of(metadata.get("toolCallRounds"))]
-        asked = {
-            id_of(call.get("id")): call for held in rounds for call in map(dict_of, list_of(held.get("toolCalls")))
-        }
+        yield from self._given(line, metadata, f"{path}/result/metadata")
+        parts = [
+            {"value": found} if isinstance(found, str) else dict_of(found) for found in list_of(value.get("response"))
+        ]
+        asked = _asked_by_the_model(metadata, parts)
         answers = dict_of(metadata.get("toolCallResults"))
-        for index, found in enumerate(list_of(value.get("response"))):
-            part = {"value": found} if isinstance(found, str) else dict_of(found)
+        for index, part in enumerate(parts):
             call_id = id_of(part.get("toolCallId"))  # what a call's part says of it changes until it has ended
             inner = replace(line, key=f"{line.key}:{call_id or f'{index}:{fingerprint(part)}'}")
             yield from self._part(inner, part, f"{path}/response/{index}", asked, answers)
+        yield from self._unshown(line, asked, answers, parts, f"{path}/result/metadata/toolCallRounds")
         if details := dict_of(result.get("errorDetails")):
             yield line.event(
                 "error", text_of(details.get("message")), part=":error", at_path=f"{path}/result/errorDetails"
@@ -179,9 +181,31 @@ class ChatReading(Reading):
             for item in map(dict_of, list_of(variables)[:50])
         ]
         text = text_of(message) or text_of(dict_of(message).get("text"))
-        data = scalars_of({"command": dict_of(line.value.get("slashCommand")).get("name")})
+        details = dict_of(line.value.get("result")).get("details")  # the model, and at which rate it counts
+        data = scalars_of({"command": dict_of(line.value.get("slashCommand")).get("name"), "details": details})
         data |= {"attachments": attachments} if attachments else {}
         return line.event("user_message", text, at_path=f"{path}/message", actor=("person", ""), data=data)
+
+    def _given(self, line: Line, metadata: dict[str, Any], path: str) -> Iterator[EventDraft]:
+        """What the editor put around a prompt: files that were open, the machine, instructions."""
+        for name in ("renderedGlobalContext", "renderedUserMessage"):
+            blocks = [dict_of(block) for block in list_of(metadata.get(name))]
+            if text := "\n".join(filter(None, (text_of(block.get("text")) for block in blocks))):
+                yield line.event(
+                    "injected_context", text, part=f":{name}", at_path=f"{path}/{name}", data={"type": name}
+                )
+
+    def _unshown(
+        self, line: Line, asked: dict[str | None, Any], answers: dict[str, Any], parts: list[dict[str, Any]], path: str
+    ) -> Iterator[EventDraft]:  # fmt: skip
+        """Calls of the model that are none of those the response shows, and cannot be told which of them they are."""
+        shown = {id_of(part.get("toolCallId")) for part in parts}
+        for index, (call_id, call) in enumerate(asked.items()):
+            if call_id not in shown:
+                arguments = bounded(parsed(call.get("arguments")), len(line.raw))
+                data = {"type": "toolCallRounds", "name": text_of(call.get("name"))[:200], "arguments": arguments}
+                text = _answer(answers.get(call_id or ""))
+                yield line.event("system", text, part=f":asked{index}", at_path=path, data=data)
 
     def _part(
         self, line: Line, part: dict[str, Any], path: str, asked: dict[str | None, Any], answers: dict[str, Any]
@@ -191,9 +215,11 @@ class ChatReading(Reading):
             yield line.event("agent_message", text_of_part(part), at_path=path, actor=AGENT, model=self.model)
         elif kind == "thinking":
             yield line.event("reasoning", text_of_part(part), at_path=path, actor=AGENT, model=self.model)
-        elif kind in ("toolInvocationSerialized", "toolInvocation"):
+        elif isinstance(kind, str) and kind in CALLS:
             call_id = id_of(part.get("toolCallId"))
-            yield from self._tool(line, part, path, dict_of(asked.get(call_id)), answers.get(call_id or ""))
+            given = dict_of(asked.get(call_id))
+            answer = answers.get(call_id or "", answers.get(text_of(given.get("id"))))
+            yield from self._tool(line, part, path, given, answer)
         elif kind == "textEditGroup":
             yield self._edited(line, part, path)
         elif isinstance(kind, str) and kind in NOTES:
@@ -275,6 +301,33 @@ def _arguments(part: dict[str, Any], asked: dict[str, Any]) -> Any:
     return special.get("rawInput")
 
 
+def _asked_by_the_model(metadata: dict[str, Any], parts: list[dict[str, Any]]) -> dict[str | None, Any]:
+    """Calls as the model made them, by the id under which the response shows them.
+
+    That is another one than the model's in some versions; as many as are shown are then shown in their order.
+    """
+    rounds = map(dict_of, list_of(metadata.get("toolCallRounds")))
+    calls = [call for held in rounds for call in map(dict_of, list_of(held.get("toolCalls")))]
+    shown = [id_of(part.get("toolCallId")) for part in parts if text_of(part.get("kind")) in CALLS]
+    by_id: dict[str | None, Any] = {id_of(call.get("id")): call for call in calls}
+    if len(shown) == len(calls) and not by_id.keys() & set(shown):
+        return dict(zip(shown, calls, strict=True))
+    return by_id
+
+
 def _answer(answer: Any) -> str:
     parts = map(dict_of, list_of(dict_of(answer).get("content")))
-    return "\n".join(filter(None, (text_of(part.get("value")) for part in parts)))
+    texts = (text_of(part.get("value")) or _laid_out(dict_of(part.get("value")).get("node")) for part in parts)
+    return "\n".join(filter(None, texts))
+
+
+def _laid_out(node: Any) -> str:
+    """The text of a tree that the editor lays prompts out from (``@vscode/prompt-tsx``)."""
+    found: list[str] = []
+    stack = [node]
+    while stack:
+        one = dict_of(stack.pop())
+        if text := text_of(one.get("text")):
+            found.append("\n" + text if one.get("lineBreakBefore") is True and found else text)
+        stack += reversed(list_of(one.get("children")))
+    return "".join(found)

@@ -65,6 +65,7 @@ def detect(head: Head) -> bool:
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of all sessions. Raises ``FormatError`` for what is no JSON, and for more than ``MAX_BYTES`` of it."""
     findings, trace, size = Findings(NAME), Trace(), 0
+    is_sent = not is_sqlite(source)  # rows of a store are in no order but that of their times
     for order, item in enumerate(_items(source)):
         if isinstance(item, Finding):
             yield from findings.limit(item)
@@ -72,7 +73,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
             size += len(item.raw)
             if size > MAX_BYTES:
                 raise FormatError(f"it holds more than {MAX_BYTES // 1024**2} MB of spans; split it by trace first")
-            yield from findings.limit(_take(trace, item, order))
+            yield from findings.limit(_take(trace, item, order if is_sent else 0))
     for finding in findings_of(trace):
         yield from findings.limit(finding)
     for id, spans in trace.sessions().items():

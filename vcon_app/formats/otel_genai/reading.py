@@ -33,7 +33,11 @@ from .span import Span
 
 FORMAT = "otel-genai"
 AGENT_NAMES = ("gen_ai.agent.name", "agent.name", "agent_name")
-CONVERSATION = ("gen_ai.conversation.id", "session.id", "langfuse.session.id")
+CONVERSATION = (
+    "copilot_chat.chat_session_id", "copilot_chat.parent_chat_session_id", "gen_ai.conversation.id", "session.id",
+    "langfuse.session.id",
+)  # fmt: skip
+"""The first that is stated; Copilot Chat has another ``gen_ai.conversation.id`` for each request of a chat."""
 NAMES = (*AGENT_NAMES, *CONVERSATION)
 NOWHERE = Line({}, "", b"", None)
 """Line of a span whose contents were told."""

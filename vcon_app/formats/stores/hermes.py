@@ -57,6 +57,7 @@ class HermesStoreReading(ChatReading):
     name = NAME
     title = "Hermes Agent"
     stamps = ("timestamp", "started_at")
+    repeated = frozenset({"/user_id"})  # of a messenger: personal data
 
     def note(self, line: Line) -> None:
         if not line.pointer.startswith("/sessions/"):

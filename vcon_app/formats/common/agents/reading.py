@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, Literal
 
-from ....drafts import EventDraft, Finding, Kind, ToolDraft, Usage
+from ....drafts import Draft, EventDraft, Finding, Kind, ToolDraft, Usage
 from ..calls import Call, server_of
 from ..facts import ID_LIMIT
 from ..jsonio import dumps
@@ -17,6 +18,7 @@ from ..reading import FactsReading
 from ..records import part_of
 from ..times import moment_of
 from ..values import bounded, dict_of, short_text, text_of
+from .beside import KEY, beside
 from .pieces import Piece, joined
 
 Role = Literal["user", "assistant", "system", "context", "tool"]
@@ -33,6 +35,8 @@ class AgentReading(FactsReading):
     stamps: tuple[str, ...] = ("timestamp",)
     """Names under which a record may state its time, as ISO text, seconds or milliseconds."""
     ids: tuple[str, ...] = ("id",)
+    repeated: frozenset[str] = frozenset()
+    """Members of records, by name or place, that say again what others say, or what nobody else should read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,6 +95,20 @@ class AgentReading(FactsReading):
 
     def _odd_time(self, line: Line, message: str) -> Iterator[Finding]:
         yield from self.findings.limit(Finding(f"{self.name}.time", "info", line.pointer, message))
+
+    def told(self, line: Line) -> Iterator[Draft]:
+        """The events of a record; with the first of them, or alone, what the record says and none of them does."""
+        drafts = list(self.events(line))
+        events = [draft for draft in drafts if isinstance(draft, EventDraft)]
+        facts = self.facts
+        known = (facts.session, facts.title, facts.parent, facts.environment, facts.more)
+        left = beside(line.value, events, known, self.repeated)
+        if left and not events:
+            yield line.event("system", data={"type": "record", KEY: left})
+        for draft in drafts:
+            if left and isinstance(draft, EventDraft) and draft is events[0]:
+                draft = replace(draft, data=draft.data | {KEY: left})
+            yield draft
 
     # --- messages ---
 
