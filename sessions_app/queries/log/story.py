@@ -35,7 +35,7 @@ NEAR = (4, 8)
 """Rows above an event that a link leads to, and from it on, that stand alone: it is read in its context."""
 BELOW = """
 SELECT parent_seq FROM sessions_app_event
-WHERE session_id = %(session)s AND depth > 0 AND parent_seq = ANY(%(seqs)s)
+WHERE session_id = %(session)s AND depth > 0 AND parent_seq = ANY(%(seqs)s) AND kind NOT IN ('status', 'system')
 UNION
 SELECT c.seq FROM sessions_app_session s
 JOIN sessions_app_toolcall c ON c.session_id = s.parent_id AND c.call_id = s.metadata ->> 'tool_use_id'

@@ -185,6 +185,11 @@ class Nested:
     cost: Decimal | None
     unpriced: bool
 
+    @property
+    def is_of_an_agent(self) -> bool:
+        """Whether it is work of a sub-agent, and not what the recorder noted of a call."""
+        return bool(self.names or self.tool_calls or self.tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
