@@ -79,6 +79,7 @@ LITERALLY = {
     "/api/v1/sessions/{session_id}/prune": {"post"},
     "/api/v1/sessions/{session_id}/export": {"get"},
     "/api/v1/sessions/{session_id}/export/report": {"get"},
+    "/api/v1/sessions/{session_id}/exports": {"get"},
     "/api/v1/sessions/{session_id}/redactions": {"get", "post"},
     "/api/v1/sessions/{session_id}/redactions/{redaction_id}": {"get"},
     "/api/v1/sessions/{session_id}/redactions/{redaction_id}/accept": {"post"},
