@@ -279,15 +279,16 @@ class Summary:
                 self.files_beyond = True
 
     def stored(self) -> dict[str, Any]:
-        """Everything as JSON, of at most 16 KB."""
+        """Everything as JSON, of at most 16 KB; nothing of what is empty: each append writes it."""
         self._scan()
-        return {
+        everything = {
             "version": VERSION, "prompts": self.prompts, "last_prompt": self.last_prompt, "asked": self.asked,
             "counts": self.counts, "edits": self.edits, "files": "".join(self.files), "files_beyond": self.files_beyond,
             "said": self.said, "broken": self.broken, "tests": self.tests, "results": self.results, "last": self.last,
             "failures": self.failures.stored(), "findings": self._findings.stored(),
             "open": [call.stored() for call in self._open.values()],
         }  # fmt: skip
+        return {name: value for name, value in everything.items() if value}
 
 
 @lru_cache(maxsize=512)

@@ -125,7 +125,8 @@ def _appended(head: Head, log: _Log, seen: int) -> Appended:
     if accepted:
         counts.add("appends")
         counts.add("events", accepted)
-        projections.project(head.session_id, head.last_seq, log.seq, log.new)
+        indexed = log.seq if search_index.is_small(head, log.seq) else None
+        projections.project(head.session_id, head.last_seq, log.seq, log.new, indexed=indexed)
         log.summary.write(log.seq)
         search_index.index_if_small(search_index.Indexed.of(head, log.seq), log.text)
         notify.session_changed(head.session_id, log.seq)

@@ -12,7 +12,6 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from sessions_app.models import SearchBacklog
@@ -56,13 +55,7 @@ ADD = Statement(
     "INSERT INTO sessions_app_searchblock (session_id, first_seq, last_seq, words) VALUES (%s, %s, %s, %s::tsvector)"
 )
 MOVE_ON = Statement("UPDATE sessions_app_session SET indexed_seq = %s WHERE id = %s AND indexed_seq = %s RETURNING 1")
-# Both in one for the event that is appended alone. Of a session that was indexed meanwhile nothing is written.
-MOVE_ON_WITH_ROW = Statement("""
-WITH moved AS (UPDATE sessions_app_session SET indexed_seq = %s WHERE id = %s AND indexed_seq = %s RETURNING id)
-INSERT INTO sessions_app_searchblock (session_id, first_seq, last_seq, words)
-SELECT id, %s::int, %s::int, %s::text::tsvector FROM moved
-""")
-MERGE = "DELETE FROM sessions_app_searchblock WHERE session_id = %s AND first_seq >= %s AND first_seq > 0"
+MERGE = Statement("DELETE FROM sessions_app_searchblock WHERE session_id = %s AND first_seq >= %s AND first_seq > 0")
 DONE = """
 DELETE FROM sessions_app_searchbacklog b USING sessions_app_session s
 WHERE b.session_id = %s AND s.id = b.session_id AND s.indexed_seq = s.last_seq
@@ -102,8 +95,8 @@ class Indexed:
         """A session that is locked and has got events up to ``last`` since its head was read. Where nothing was indexed
         before, it is read again for its title, which those events may have given it.
         """
-        known = cls(head.session_id, head.workspace_id, head.indexed_seq, last)
-        return known if head.indexed_seq else _read(head.session_id) or known
+        named = None if head.indexed_seq else _read(head.session_id)
+        return cls(head.session_id, head.workspace_id, head.indexed_seq, last, named.title if named else "")
 
     def row(self, first: int, last: int, text: str) -> Row | None:
         """A row of the index; None where nothing is said."""
@@ -113,12 +106,22 @@ class Indexed:
         return self.id, first, last, [*found, *marks]
 
 
+def is_small(head: Head, last: int) -> bool:
+    """Whether the append that ends at ``last`` makes all searchable; else ``tasks.index_session`` does."""
+    return last <= head.indexed_seq + SMALL
+
+
 def index_if_small(session: Indexed, alone: str) -> None:
     """Index now when little is new; a bulk import enqueues ``tasks.index_session`` after its commit instead. To be
-    called in the transaction of the append. ``alone`` is the text of the last event.
+    called in the transaction of the append, which writes itself how far the session is indexed. ``alone`` is the text
+    of the last event.
     """
     if session.last <= session.indexed + SMALL:
-        _index(session, session.last, alone)
+        begin = _begin(session.indexed, session.last)
+        if begin == session.last:
+            _put(session, begin, list(filter(None, [session.row(begin, begin, alone)])))
+        else:
+            _put(session, begin, list(_rows(session, begin, session.last)))
     else:
         SearchBacklog.objects.bulk_create([_backlog(session)], ignore_conflicts=True)
 
@@ -148,23 +151,21 @@ def index_title(session_id: UUID) -> None:
         _write_title(session)
 
 
-def _index(session: Indexed, until: int, alone: str | None = None) -> None:
+def _index(session: Indexed, until: int) -> None:
     begin = _begin(session.indexed, until)
-    if alone is not None and begin == until:
-        rows = list(filter(None, [session.row(until, until, alone)]))
-    else:
-        rows = list(_rows(session, begin, until))
-    if len(rows) == 1 and 0 < session.indexed < begin:
-        run(MOVE_ON_WITH_ROW, [until, session.id, session.indexed, *_as_text(rows[0])[1:]])
-        return
-    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
-        if not fetch(MOVE_ON, [until, session.id, session.indexed]):
-            return  # somebody else has indexed it meanwhile
-        if begin <= session.indexed:
-            cursor.execute(MERGE, [session.id, begin])
-        if session.indexed == 0:
-            _write_title(session, FORGET_OLD)
-        _write(cursor, rows)
+    rows = list(_rows(session, begin, until))
+    with transaction.atomic(savepoint=False):
+        if fetch(MOVE_ON, [until, session.id, session.indexed]):  # else somebody has indexed it meanwhile
+            _put(session, begin, rows)
+
+
+def _put(session: Indexed, begin: int, rows: list[Row]) -> None:
+    """Write the rows from ``begin`` on, in place of those that are there."""
+    if begin <= session.indexed:
+        run(MERGE, [session.id, begin])
+    if session.indexed == 0:
+        _write_title(session, FORGET_OLD)
+    _write(rows)
 
 
 def _begin(indexed: int, until: int) -> int:
@@ -187,15 +188,14 @@ def _rows(session: Indexed, begin: int, until: int, size: int = BLOCK) -> Iterat
 def _write_title(session: Indexed, forget: Statement = FORGET_TITLE) -> None:
     run(forget, {"session": session.id})
     if row := session.row(0, 0, session.title):
-        with connection.cursor() as cursor:
-            _write(cursor, [row])
+        _write([row])
 
 
-def _write(cursor: CursorWrapper, rows: list[Row]) -> None:
+def _write(rows: list[Row]) -> None:
     if len(rows) == 1:  # a statement costs half of what COPY does
         run(ADD, _as_text(rows[0]))
     elif rows:
-        with connection.wrap_database_errors, cursor.copy(COPY) as copy:
+        with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(COPY) as copy:
             copy.set_types(COPIED_TYPES)
             for *place, found in rows:
                 copy.write_row((*place, _vector(found)))

@@ -130,11 +130,21 @@ def _more(name: str) -> str:
 def _add(called: str, requests: str) -> str:
     """The statement that brings turns and totals up to date. Tells whether the totals have to be counted anew.
 
-    A turn is looked up by LIMIT 1: with a plain join PostgreSQL may read every turn of the session for the one.
+    A turn is looked up by LIMIT 1: with a plain join PostgreSQL may read every turn of the session for the one. It is
+    written where it was found, and not by ON CONFLICT, which locks it first and writes that down.
     """
     nullable = (*TOKENS, *COSTS)
     kept = [f"CASE WHEN r.turn IS NULL THEN t.{n} ELSE r.{n} END AS {n}" for n in nullable]
     kept += [f"CASE WHEN r.turn IS NULL THEN coalesce(t.{n}, 0) ELSE r.{n} END AS {n}" for n in COUNTS]
+    written = f"""
+              new.index, new.last_seq, new.started_at, new.ended_at, new.model_names, old.index AS was,
+              {", ".join(f"new.{n} - coalesce(old.{n}, 0) AS {n}" for n in ("event_count", "tool_calls", "errors"))},
+              {", ".join(f"coalesce(new.{n}, 0) - coalesce(old.{n}, 0) AS {n}" for n in (*nullable, *COUNTS))},
+              {", ".join(f"new.{n} IS NOT NULL AS known_{n}" for n in nullable)},
+              NOT coalesce(old.model_names, '{{}}') <@ new.model_names
+                  OR {" OR ".join(f"old.{n} IS NOT NULL AND new.{n} IS NULL" for n in nullable)} AS is_less,
+              old.index IS NULL OR old.started_at IS DISTINCT FROM new.started_at AS is_moved,
+              {FIRST_BY_TIME} AS is_first"""
     return f"""
 WITH logged AS (
     SELECT turn, min(seq) AS first_seq, max(seq) AS last_seq, count(*) AS event_count, min(at) AS started_at,
@@ -144,29 +154,31 @@ WITH logged AS (
     FROM sessions_app_event WHERE session_id = %(session)s AND seq > %(since)s GROUP BY turn
 ), {called}, {requests}, touched AS (
     SELECT turn FROM logged UNION SELECT turn FROM called UNION SELECT turn FROM requests
-), written AS (
-    INSERT INTO sessions_app_turn AS kept (session_id, index, {", ".join(TURN)})
-    SELECT %(session)s, touched.turn, coalesce(t.first_seq, l.first_seq), greatest(t.last_seq, l.last_seq),
-           coalesce(t.event_count, 0) + coalesce(l.event_count, 0), least(t.started_at, l.started_at),
-           greatest(t.ended_at, l.ended_at),
+), found AS (
+    SELECT touched.turn AS index, t.place, coalesce(t.first_seq, l.first_seq) AS first_seq,
+           greatest(t.last_seq, l.last_seq) AS last_seq,
+           coalesce(t.event_count, 0) + coalesce(l.event_count, 0) AS event_count,
+           least(t.started_at, l.started_at) AS started_at, greatest(t.ended_at, l.ended_at) AS ended_at,
            coalesce(t.prompt, (SELECT left(e.text, 2000) FROM sessions_app_event e
-                               WHERE e.session_id = %(session)s AND e.seq = l.prompt_seq), ''),
-           {NAMES}, coalesce(t.tool_calls, 0) + coalesce(c.tool_calls, 0),
-           coalesce(t.errors, 0) + coalesce(l.errors, 0) + coalesce(c.errors, 0), {", ".join(kept)}
+                               WHERE e.session_id = %(session)s AND e.seq = l.prompt_seq), '') AS prompt,
+           {NAMES} AS model_names, coalesce(t.tool_calls, 0) + coalesce(c.tool_calls, 0) AS tool_calls,
+           coalesce(t.errors, 0) + coalesce(l.errors, 0) + coalesce(c.errors, 0) AS errors, {", ".join(kept)}
     FROM touched LEFT JOIN LATERAL (
-        SELECT * FROM sessions_app_turn t WHERE t.session_id = %(session)s AND t.index = touched.turn LIMIT 1
+        SELECT *, ctid AS place FROM sessions_app_turn t
+        WHERE t.session_id = %(session)s AND t.index = touched.turn LIMIT 1
     ) t ON true LEFT JOIN logged l ON l.turn = touched.turn LEFT JOIN called c ON c.turn = touched.turn
     LEFT JOIN requests r ON r.turn = touched.turn
-    ON CONFLICT (session_id, index) DO UPDATE SET {", ".join(f"{n} = excluded.{n}" for n in TURN)}
-    WHERE ({", ".join(f"kept.{n}" for n in TURN)}) IS DISTINCT FROM ({", ".join(f"excluded.{n}" for n in TURN)})
-    RETURNING new.index, new.last_seq, new.started_at, new.ended_at, new.model_names, old.index AS was,
-              {", ".join(f"new.{n} - coalesce(old.{n}, 0) AS {n}" for n in ("event_count", "tool_calls", "errors"))},
-              {", ".join(f"coalesce(new.{n}, 0) - coalesce(old.{n}, 0) AS {n}" for n in (*nullable, *COUNTS))},
-              {", ".join(f"new.{n} IS NOT NULL AS known_{n}" for n in nullable)},
-              NOT coalesce(old.model_names, '{{}}') <@ new.model_names
-                  OR {" OR ".join(f"old.{n} IS NOT NULL AND new.{n} IS NULL" for n in nullable)} AS is_less,
-              old.index IS NULL OR old.started_at IS DISTINCT FROM new.started_at AS is_moved,
-              {FIRST_BY_TIME} AS is_first
+), made AS (
+    INSERT INTO sessions_app_turn (session_id, index, {", ".join(TURN)})
+    SELECT %(session)s, index, {", ".join(TURN)} FROM found WHERE place IS NULL
+    RETURNING {written}
+), grown AS (
+    UPDATE sessions_app_turn t SET {", ".join(f"{n} = found.{n}" for n in TURN)}
+    FROM found WHERE t.ctid = found.place
+        AND ({", ".join(f"t.{n}" for n in TURN)}) IS DISTINCT FROM ({", ".join(f"found.{n}" for n in TURN)})
+    RETURNING {written}
+), written AS (
+    SELECT * FROM made UNION ALL SELECT * FROM grown
 ), added AS (
     SELECT max(index) AS last_turn_, max(last_seq) AS last_seq_, min(started_at) AS started_at,
            max(ended_at) AS ended_at, count(*) FILTER (WHERE was IS NULL AND index > 0) AS turns_,
@@ -180,6 +192,7 @@ UPDATE sessions_app_session s SET
     last_seq = greatest(s.last_seq, last_seq_), last_turn = greatest(s.last_turn, last_turn_),
     event_count = s.event_count + event_count_, turn_count = s.turn_count + turns_,
     tool_call_count = s.tool_call_count + tool_calls_, error_count = s.error_count + errors_,
+    indexed_seq = coalesce(%(indexed)s::int, s.indexed_seq),
     updated_at = CASE WHEN last_seq_ > s.last_seq THEN now() ELSE s.updated_at END, {_times("added")},
     {", ".join(map(_more, nullable))}, {", ".join(f"{n} = s.{n} + {n}_" for n in COUNTS)},
     title_is_prompt = s.title = '' OR s.title_is_prompt,
@@ -219,16 +232,20 @@ WHERE s.id = %(session)s
 """  # fmt: skip
 
 
-def add(session_id: UUID, since: int, changed: Changed = NOTHING, *, few: bool = True, anew: bool = False) -> None:
+def add(
+    session_id: UUID, since: int, changed: Changed = NOTHING, *, few: bool = True, anew: bool = False,
+    indexed: int | None = None,
+) -> None:  # fmt: skip
     """Add the events after ``since``, and what else changed, to the turns of a session and to its totals.
 
     ``anew``: count the totals from all turns, which is also done where the difference does not tell them (a sum whose
-    last known part is gone, another first message). The caller has locked the session.
+    last known part is gone, another first message). ``indexed``: how far it will be searchable when the transaction
+    ends. The caller has locked the session.
     """
     values: dict[str, Any] = {
         "session": session_id, "since": since, "tools": sorted(changed.tools), "called": list(changed.calls),
         "calls": [calls for calls, _ in changed.calls.values()], "failed": [bad for _, bad in changed.calls.values()],
-        "requests": sorted(changed.requests),
+        "requests": sorted(changed.requests), "indexed": indexed,
     }  # fmt: skip
     statement = ADD_REQUESTS if changed.requests else ADD_CALLS if changed.calls else ADD
     told = prepared.fetch(statement, values, keep=few)
