@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 T0 = 1_770_000_000
@@ -26,6 +28,46 @@ def database(*statements: str, rows: Iterable[tuple[str, dict[str, Any]]] = (), 
         data[18:20] = b"\2\2"
     return bytes(data)
 
+
+def in_use(data: bytes, *statements: str) -> tuple[bytes, bytes, bytes]:
+    """A store while its agent runs: the file, the log in which these statements stand, and its index."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "store.db"
+        path.write_bytes(data)
+        connection = sqlite3.connect(path)
+        for statement in ("PRAGMA journal_mode=WAL", "PRAGMA wal_autocheckpoint=0", *statements):
+            connection.execute(statement)
+        connection.commit()
+        files = tuple(path.with_name(f"store.db{end}").read_bytes() for end in ("", "-wal", "-shm"))
+        connection.close()
+    return files[0], files[1], files[2]
+
+
+def log_ending_at(log: bytes, page: int) -> bytes:
+    """A log whose last frame is the last page of a database of so many (fileformat2.html, 4.2), its sums made anew."""
+    size = int.from_bytes(log[8:12], "big")
+    order = "big" if log[3] & 1 else "little"
+    sums = (int.from_bytes(log[24:28], "big"), int.from_bytes(log[28:32], "big"))
+    made = bytearray(log[:32])
+    frames = [log[at : at + 24 + size] for at in range(32, len(log) - 24 - size + 1, 24 + size)]
+    for number, frame in enumerate(frames):
+        head = bytearray(frame[:16])
+        if number == len(frames) - 1:
+            head[:8] = page.to_bytes(4, "big") * 2
+        words = bytes(head[:8]) + frame[24:]
+        for at in range(0, len(words), 8):
+            first = (sums[0] + int.from_bytes(words[at : at + 4], order) + sums[1]) % 2**32  # type: ignore[arg-type]
+            second = (sums[1] + int.from_bytes(words[at + 4 : at + 8], order) + first) % 2**32  # type: ignore[arg-type]
+            sums = (first, second)
+        made += head + sums[0].to_bytes(4, "big") + sums[1].to_bytes(4, "big") + frame[24:]
+    return bytes(made)
+
+
+SAY_LATER = (
+    "INSERT INTO messages (id, session_id, role, parts, created_at) VALUES ('w1', 's1', 'user',"
+    """ '[{"type": "text", "data": {"text": "Said later"}}]', 1770000050)"""
+)
+"""A message of ``crush`` that stands in the log alone."""
 
 CRUSH_TABLES = (
     "CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT NOT NULL, message_count INTEGER,"
