@@ -2,7 +2,7 @@
 // What was dropped at once is one batch: the list of imports adds it up. Without this file the form sends at once.
 // On a page without the form a drop works too, and is shown in a corner.
 
-import { filesOf } from "./upload/folders.js";
+import { filesOf, withLogs } from "./upload/folders.js";
 import { bytes, corner, failed, lineAbove, sending } from "./upload/rows.js";
 import { gettext } from "./words.js";
 
@@ -54,11 +54,12 @@ function endDrag() { depth = 0; document.body.classList.remove("dropping"); }
 function add(files) {
   prepare();
   const batch = randomId();
-  for (const { file, path } of files) {
-    if (file.size > limit) {
-      fail(path || file.name, gettext("the file has %(size)s, the limit is %(most)s; ask an admin to raise COUNTERSIGN_MAX_UPLOAD_BYTES", { size: bytes(file.size), most: bytes(limit) }));
+  for (const { file, path, log } of withLogs(files)) {
+    const size = file.size + (log?.size ?? 0);
+    if (size > limit) {
+      fail(path || file.name, gettext("the file has %(size)s, the limit is %(most)s; ask an admin to raise COUNTERSIGN_MAX_UPLOAD_BYTES", { size: bytes(size), most: bytes(limit) }));
     } else {
-      queue.push({ file, path, batch });
+      queue.push({ file, path, log, batch });
       count.all += 1;
     }
   }
@@ -76,7 +77,7 @@ function showListOfImports() {
   if (count.sent && form && !document.getElementById("imports") && !count.failed) location.assign(address);
 }
 
-function send({ file, path, batch }) {
+function send({ file, path, log, batch }) {
   const name = path || file.name;
   const request = new XMLHttpRequest();
   const row = sending(name, () => request.abort());
@@ -96,13 +97,14 @@ function send({ file, path, batch }) {
   request.open("POST", address);
   request.setRequestHeader("HX-Request", "true");
   if (!form) request.setRequestHeader("X-CSRFToken", JSON.parse(document.body.getAttribute("hx-headers"))["x-csrftoken"]);
-  request.send(bodyOf(file, path, batch));
+  request.send(bodyOf(file, path, log, batch));
 }
 
-function bodyOf(file, path, batch) {
+function bodyOf(file, path, log, batch) {
   const body = form ? new FormData(form) : new FormData();
   body.delete("file");
   body.append("file", file);
+  if (log) body.append("log", log);
   body.append("batch", batch);
   body.append("folder", path.slice(0, Math.max(0, path.lastIndexOf("/"))));
   return body;

@@ -8,7 +8,8 @@ import zipfile
 
 import pytest
 
-from sessions_app.models import Agent
+from sessions_app.models import Agent, Event
+from tests.formats.stores import made
 from vcon_app.models import Import, SourceDocument
 from vcon_app.services.imports import import_jobs
 
@@ -198,3 +199,16 @@ def test_of_an_archive_each_member_says_what_it_gave_and_who_signed_it(api):
     assert (done["format"], done["events"]) == ("zip", 2)
     assert [finding["path"] for finding in done["findings"]] == ["milk.txt"]
     assert ok(api.get(f"sessions/{session}"))["imported_from"] == {"import_id": taken["id"], "format": "claude-code"}
+
+
+def test_a_store_that_comes_with_its_log_has_the_rows_that_stand_there(api):
+    database, log, _ = made.in_use(made.crush(4), made.SAY_LATER)
+    files = {"file": file(database, "crush.db"), "log": file(log, "crush.db-wal")}
+    done = finished(api, api.upload(files["file"], {"log": files["log"]}))
+    assert "sqlite.wal" not in {finding["rule"] for finding in done["findings"]} and done["status"] == "done"
+    assert Event.objects.filter(text="Said later").count() == 1
+
+
+def test_a_log_that_belongs_to_nothing_is_refused(api):
+    problem = refused(api.upload(file(b"{}"), {"log": file(b"no log", "a-wal")}), 422)
+    assert pointers(problem) == {"/log"}

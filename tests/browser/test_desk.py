@@ -7,9 +7,10 @@ import base64
 import pytest
 
 from config.database.postgres import wait_until
-from sessions_app.models import Approval, Role, Session
+from sessions_app.models import Approval, Event, Role, Session
 from sessions_app.services import audit
 from sessions_app.services.people import api_keys, members
+from tests.formats.stores import made
 from tests.views.build import TRANSCRIPT, asks, session_of
 from vcon_app.models import Import
 from vcon_app.services.imports import import_jobs
@@ -27,6 +28,14 @@ DROP = """([name, content]) => {
 }"""
 
 
+DROP_ALL = """(files) => {
+  const transfer = new DataTransfer();
+  for (const [name, content] of files)
+    transfer.items.add(new File([Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0))], name));
+  document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+}"""
+
+
 @pytest.fixture(autouse=True)
 def kept_apart(settings, tmp_path):
     settings.DOCUMENTS_DIR = tmp_path
@@ -35,6 +44,10 @@ def kept_apart(settings, tmp_path):
 @pytest.fixture
 def admin_member(workspace):
     return members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0]
+
+
+def drop_all(page, *files: tuple[str, bytes]) -> None:
+    page.evaluate(DROP_ALL, [[name, base64.b64encode(content).decode()] for name, content in files])
 
 
 def a_file(name: str, content: bytes = TRANSCRIPT) -> dict[str, object]:
@@ -49,6 +62,17 @@ def read_all() -> None:
     """What the worker does."""
     for imported in Import.objects.filter(status=Import.Status.QUEUED):
         import_jobs.run(imported.id)
+
+
+def test_a_store_that_is_dropped_with_its_log_is_one_file_with_its_newest_rows(open_page):
+    database, log, index = made.in_use(made.crush(4), made.SAY_LATER)
+    page = open_page("/imports/")
+    drop_all(page, ("crush.db", database), ("crush.db-shm", index), ("crush.db-wal", log))
+    page.get_by_text("Waits for a worker.").wait_for()
+    read_all()
+    page.get_by_text("2 sessions, ").wait_for()
+    assert [imported.filename for imported in Import.objects.all()] == ["crush.db"]
+    assert Event.objects.filter(text="Said later").count() == 1
 
 
 def test_a_dropped_file_gets_a_row_that_turns_from_queued_to_done_by_itself(open_page):

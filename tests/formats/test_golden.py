@@ -40,6 +40,7 @@ AGENTS = (
     Row("cline-classic", ("ui_messages.json", "api_conversation_history.json")),
     Row("continue", ("session.json",)),
     Row("droid", ("session.jsonl", "stream.jsonl"), grows=("session.jsonl", "stream.jsonl")),
+    Row("gemini-stream", ("run.jsonl",)),
     Row("goose", ("session.jsonl",), grows=("session.jsonl",)),
     Row("gptme", ("conversation.jsonl",), grows=("conversation.jsonl",)),
     Row("grok", ("chat_history.jsonl", "old.jsonl"), grows=("chat_history.jsonl",)),

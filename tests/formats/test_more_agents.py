@@ -19,9 +19,9 @@ from .checks import check_odd_values, jsonl
 from .reads import assert_sound, events, findings, kinds, mutants, read, sessions, tokens
 
 AGENTS = (
-    "acp", "aider", "amp", "antigravity", "cline", "cline-classic", "continue", "droid", "goose", "gptme", "grok",
-    "hermes", "kimi", "kiro", "openclaw-telemetry", "openhands", "openhands-v0", "pi", "posit-assistant", "specstory",
-    "vibe", "windsurf",
+    "acp", "aider", "amp", "antigravity", "cline", "cline-classic", "continue", "droid", "gemini-stream", "goose",
+    "gptme", "grok", "hermes", "kimi", "kiro", "openclaw-telemetry", "openhands", "openhands-v0", "pi",
+    "posit-assistant", "specstory", "vibe", "windsurf",
 )  # fmt: skip
 FILES = [(name, path) for name in AGENTS for path in sorted((SAMPLES / name).iterdir()) if path.suffix != ".expected"]
 COUNTED = {
@@ -32,6 +32,7 @@ COUNTED = {
     "cline-classic/ui_messages.json": (400, 700, 20, 45),
     "continue/session.json": (210, 900, 120, 35),
     "droid/stream.jsonl": (70, 400, 0, 9),
+    "gemini-stream/run.jsonl": (700, 300, 0, 40),
     "goose/session.jsonl": (1200, 0, 0, 80),
     "gptme/conversation.jsonl": (90, 300, 25, 11),
     "kimi/old-wire.jsonl": (40, 300, 0, 9),

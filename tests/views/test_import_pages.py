@@ -14,7 +14,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from sessions_app.ids import uuid7_texts
-from sessions_app.models import Session
+from sessions_app.models import Event, Session
+from tests.formats.stores import made
 from vcon_app.models import Import, SourceDocument
 from vcon_app.services.imports import import_jobs
 
@@ -43,6 +44,28 @@ def read_all() -> None:
     """What the worker does."""
     for imported in Import.objects.filter(status=Import.Status.QUEUED):
         import_jobs.run(imported.id)
+
+
+def test_a_store_and_the_files_beside_it_are_one_import(reviewer, workspace):
+    database, log, index = made.in_use(made.crush(4), made.SAY_LATER)
+    upload(reviewer, ("crush.db", database), ("crush.db-shm", index), ("crush.db-wal", log))
+    read_all()
+    imported = Import.objects.get()
+    assert (imported.filename, imported.status) == ("crush.db", "done")
+    assert "sqlite.wal" not in {finding["rule"] for finding in imported.findings}
+    assert Event.objects.filter(text="Said later").count() == 1
+
+
+def test_a_log_without_its_database_is_refused_in_words(reviewer, workspace):
+    upload(reviewer, ("crush.db-wal", made.in_use(made.crush(4), made.SAY_LATER)[1]))
+    read_all()
+    assert "drop it together with the database" in Import.objects.get().error
+
+
+def test_a_file_with_a_log_that_is_none_says_which_it_is(reviewer, workspace):
+    answer = upload(reviewer, ("notes.db", b"no database"), ("notes.db-wal", b"and no log"))
+    assert answer.status_code == 422
+    assert "notes.db: it cannot be read with the log that came with it" in words(answer)
 
 
 def test_a_file_becomes_a_session_and_the_page_says_so(reviewer, workspace):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -25,12 +25,13 @@ from vcon_app import models
 from vcon_app.queries import imports as queries
 from vcon_app.queries import job_places
 from vcon_app.services.documents import documents
-from vcon_app.services.imports import import_jobs
+from vcon_app.services.imports import import_jobs, store_logs
 
 router = Router(tags=["imports"])
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     documents.TooLarge: lambda error: invalid("/file", str(error), status=413),
     import_jobs.UnknownFormat: lambda error: invalid("/format", str(error)),
+    store_logs.NotReadable: lambda error: invalid("/log", str(error)),
 }
 NOT_READ = Signature(state="uncheckable", signer=None, detail="the file has not been read")
 
@@ -108,21 +109,25 @@ def create_import(
     format: Form[str] = import_jobs.AUTO,
     batch: Form[UUID | None] = None,
     folder: Form[str] = "",
+    log: Annotated[UploadedFile | None, File()] = None,
 ) -> HttpResponse:
     """Take a file in; a worker reads it. ``agent`` is a name or an id, ``format`` is recognised when left out.
+
+    With a SQLite file comes as ``log`` the file beside it whose name ends with ``-wal``, where its newest rows stand
+    while its agent runs.
 
     Files that belong together are sent with the same ``batch`` (a UUID of yours): the page of imports adds them up.
 
     Bytes that were imported before are the same import again: ``duplicate_of`` names it.
     """
-    refuse_unknown_fields(request, "file", "agent", "format", "batch", "folder")
+    refuse_unknown_fields(request, "file", "agent", "format", "batch", "folder", "log")
     workspace = request.auth.workspace
     if (sent := len(request.FILES.getlist("file"))) > 1:
         raise invalid("/file", f"{sent} files were sent and an import is of one; send each by itself, or a zip of them")
     imported = import_jobs.start_import(
         workspace,
         file.name or "unnamed",
-        file.chunks(),
+        store_logs.merged_chunks(file, log) if log else file.chunks(),
         by=request.auth.actor,
         agent=_agent(workspace, agent),
         format=format or import_jobs.AUTO,

@@ -21,11 +21,12 @@ from sessions_app.rendering import numbers
 from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment, wants_fragment
 from vcon_app import registry
+from vcon_app.formats.common.sqlite import wal
 from vcon_app.models import Import
 from vcon_app.queries import imports as queries
 from vcon_app.queries import job_places
 from vcon_app.services.documents import documents
-from vcon_app.services.imports import import_jobs
+from vcon_app.services.imports import import_jobs, store_logs
 
 from . import parts
 from .downloads import attachment
@@ -139,17 +140,23 @@ def _upload(request: access.DeskRequest) -> HttpResponse:
     problems = [] if files else [NO_FILE]
     agent = _agent(request)
     batch = _id(request.POST.get("batch", "")) or uuid7()
+    logs = {file.name: file for file in (*files, *request.FILES.getlist("log"))}
     for file in files:
+        if wal.is_beside(file.name, logs):
+            continue
         try:
-            _take(request, file, agent, batch)
-        except (documents.TooLarge, import_jobs.UnknownFormat) as refused:
+            _take(request, file, logs.get(file.name + wal.SUFFIX), agent, batch)
+        except (documents.TooLarge, import_jobs.UnknownFormat, store_logs.NotReadable) as refused:
             problems.append(f"{import_jobs.clean_filename(file.name)}: {refused}")
     if problems:
         return _page(request, 422, problems=problems)
     return _page(request) if wants_fragment(request) else redirect("import-list")
 
 
-def _take(request: access.DeskRequest, file: UploadedFile, agent: Agent | None, batch: UUID) -> Import:
+def _take(
+    request: access.DeskRequest, file: UploadedFile, log: UploadedFile | None, agent: Agent | None, batch: UUID
+) -> Import:
+    """Start the import of a file; of a SQLite file with the ``log`` that came beside it."""
     if file.size > settings.MAX_UPLOAD_BYTES:
         raise documents.TooLarge(
             gettext("the file has %(size)s, the limit is %(most)s; ask an admin to raise COUNTERSIGN_MAX_UPLOAD_BYTES")
@@ -158,7 +165,7 @@ def _take(request: access.DeskRequest, file: UploadedFile, agent: Agent | None, 
     return import_jobs.start_import(
         request.member.workspace,
         file.name,
-        file.chunks(documents.CHUNK),
+        store_logs.merged_chunks(file, log) if log else file.chunks(documents.CHUNK),
         by=access.actor(request),
         agent=agent,
         format=request.POST.get("format") or import_jobs.AUTO,

@@ -21,6 +21,14 @@ export async function filesOf(transfer) {
   return { files, unread };
 }
 
+// A SQLite file goes with the log beside it, in which the newest rows of one that is in use stand; neither goes alone.
+export function withLogs(files) {
+  const nameOf = ({ file, path }) => path || file.name;
+  const byName = new Map(files.map((one) => [nameOf(one), one.file]));
+  const isBeside = (name) => /-(wal|shm|journal)$/.test(name) && byName.has(name.slice(0, name.lastIndexOf("-")));
+  return files.filter((one) => !isBeside(nameOf(one))).map((one) => ({ ...one, log: byName.get(`${nameOf(one)}-wal`) }));
+}
+
 function fileOf(entry) { return new Promise((resolve, reject) => entry.file(resolve, reject)); }
 
 // A reader gives at most 100 entries at a time (Chromium), and none at the end.

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+from vcon_app.formats.stores.zed import zstd
 
 T0 = 1_770_000_000
 
@@ -26,6 +30,46 @@ def database(*statements: str, rows: Iterable[tuple[str, dict[str, Any]]] = (), 
         data[18:20] = b"\2\2"
     return bytes(data)
 
+
+def in_use(data: bytes, *statements: str) -> tuple[bytes, bytes, bytes]:
+    """A store while its agent runs: the file, the log in which these statements stand, and its index."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "store.db"
+        path.write_bytes(data)
+        connection = sqlite3.connect(path)
+        for statement in ("PRAGMA journal_mode=WAL", "PRAGMA wal_autocheckpoint=0", *statements):
+            connection.execute(statement)
+        connection.commit()
+        files = tuple(path.with_name(f"store.db{end}").read_bytes() for end in ("", "-wal", "-shm"))
+        connection.close()
+    return files[0], files[1], files[2]
+
+
+def log_ending_at(log: bytes, page: int) -> bytes:
+    """A log whose last frame is the last page of a database of so many (fileformat2.html, 4.2), its sums made anew."""
+    size = int.from_bytes(log[8:12], "big")
+    order = "big" if log[3] & 1 else "little"
+    sums = (int.from_bytes(log[24:28], "big"), int.from_bytes(log[28:32], "big"))
+    made = bytearray(log[:32])
+    frames = [log[at : at + 24 + size] for at in range(32, len(log) - 24 - size + 1, 24 + size)]
+    for number, frame in enumerate(frames):
+        head = bytearray(frame[:16])
+        if number == len(frames) - 1:
+            head[:8] = page.to_bytes(4, "big") * 2
+        words = bytes(head[:8]) + frame[24:]
+        for at in range(0, len(words), 8):
+            first = (sums[0] + int.from_bytes(words[at : at + 4], order) + sums[1]) % 2**32  # type: ignore[arg-type]
+            second = (sums[1] + int.from_bytes(words[at + 4 : at + 8], order) + first) % 2**32  # type: ignore[arg-type]
+            sums = (first, second)
+        made += head + sums[0].to_bytes(4, "big") + sums[1].to_bytes(4, "big") + frame[24:]
+    return bytes(made)
+
+
+SAY_LATER = (
+    "INSERT INTO messages (id, session_id, role, parts, created_at) VALUES ('w1', 's1', 'user',"
+    """ '[{"type": "text", "data": {"text": "Said later"}}]', 1770000050)"""
+)
+"""A message of ``crush`` that stands in the log alone."""
 
 CRUSH_TABLES = (
     "CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT NOT NULL, message_count INTEGER,"
@@ -151,9 +195,9 @@ def hermes() -> bytes:
     return database(*HERMES_TABLES, rows=rows)
 
 
-def kiro() -> bytes:
+def kiro(*, changed: bool = False) -> bytes:
     """A conversation of the older CLI."""
-    value = {
+    value: dict[str, Any] = {
         "conversation_id": "k-1",
         "history": [
             {
@@ -168,6 +212,9 @@ def kiro() -> bytes:
             },
         ],
     }  # fmt: skip
+    if changed:
+        again = {"user": {"content": {"Prompt": {"prompt": "Again"}}}, "assistant": {"Response": {"content": "Four."}}}
+        value |= {"transcript": ["> Count the gates", "> Again"], "history": [*value["history"], again]}
     return database(
         "CREATE TABLE conversations_v2 (key TEXT NOT NULL, conversation_id TEXT NOT NULL, value TEXT NOT NULL,"
         " created_at INTEGER, updated_at INTEGER, PRIMARY KEY (key, conversation_id))",
@@ -232,7 +279,7 @@ def opencode() -> bytes:
     return database(*OPENCODE_TABLES, rows=rows)
 
 
-def cursor(*, headers: bool = True) -> bytes:
+def cursor(*, headers: bool = True, changed: bool = False) -> bytes:
     """A conversation with an undone message, and one that nobody began."""
     tool = {
         "name": "read_file", "toolCallId": "r1", "status": "completed", "rawArgs": '{"path": "g.py"}',
@@ -246,9 +293,11 @@ def cursor(*, headers: bool = True) -> bytes:
         {"bubbleId": "b4", "type": 2, "text": "Three.", "createdAt": at.format(4), "modelInfo": {"modelName": "tide-2"},
          "tokenCount": {"inputTokens": 70, "outputTokens": 6}},
     ]  # fmt: skip
+    if changed:
+        bubbles.append({"bubbleId": "b5", "type": 1, "text": "And now?"})
     composer: dict[str, Any] = {
-        "composerId": "c1", "name": "Depth", "createdAt": T0 * 1000, "lastUpdatedAt": T0 * 1000 + 9000,
-        "unifiedMode": "agent",
+        "composerId": "c1", "createdAt": T0 * 1000, "lastUpdatedAt": T0 * 1000 + 9000,
+        "unifiedMode": "agent", "name": "Depth, again" if changed else "Depth",
     }  # fmt: skip
     if headers:
         composer["fullConversationHeadersOnly"] = [{"bubbleId": one["bubbleId"]} for one in bubbles]
@@ -309,7 +358,56 @@ def otel(*, chat: str = "") -> bytes:
     )
 
 
+def zed(*, packed: bool = True, changed: bool = False, **of_record: Any) -> bytes:
+    """A thread, the thread of a sub-agent in the form of older versions, and one that nobody began."""
+    spent = {"input_tokens": 400, "output_tokens": 30, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 900}
+    result = {"tool_use_id": "u1", "tool_name": "read_file", "is_error": False, "content": [{"Text": "depth = 3"}],
+              "output": {"path": "g.py"}}  # fmt: skip
+    record = {
+        "version": "0.3.0", "title": "Depth of the weir", "updated_at": "2026-02-02T02:45:00Z", "profile": "write",
+        "model": {"provider": "anthropic", "model": "tide-2"}, "cumulative_token_usage": spent,
+        "request_token_usage": {"p1": spent},
+        "messages": [
+            {"User": {"id": "p1", "content": [{"Text": "How deep?"}, {"Mention": {
+                "uri": {"File": {"abs_path": "/home/ada/weir/g.py"}}, "content": "depth = 3"}}]}},
+            {"Agent": {"content": [
+                {"Thinking": {"text": "The gauge.", "signature": "x"}}, {"RedactedThinking": "AAAA"},
+                {"ToolUse": {"id": "u1", "name": "read_file", "raw_input": "{}", "input": {"path": "g.py"},
+                             "is_input_complete": True}}],
+                "tool_results": {"u1": result}}},
+            {"Agent": {"content": [{"Text": "Three."}], "tool_results": {}}},
+            "Resume",
+        ],
+    } | of_record  # fmt: skip
+    if changed:
+        record |= {"title": "Depth, again", "messages": [*record["messages"], {"User": {"id": "p2", "content": [
+            {"Text": "Again"}]}}]}  # fmt: skip
+    older = {
+        "version": "0.2.0", "summary": "Look for others", "updated_at": "2026-02-02T02:44:00Z",
+        "messages": [
+            {"id": 0, "role": "user", "segments": [{"type": "text", "text": "Any others?"}], "context": ""},
+            {"id": 1, "role": "assistant", "segments": [{"type": "text", "text": "I look."}],
+             "tool_uses": [{"id": "u2", "name": "find", "input": {"glob": "*.py"}}],
+             "tool_results": [{"tool_use_id": "u2", "is_error": True, "content": "no such folder", "output": None}]},
+        ],
+    }  # fmt: skip
+    rows: list[tuple[str, dict[str, Any]]] = []
+    for name, parent, value in (("t1", None, record), ("t2", "t1", older), ("t3", None, {"messages": []})):
+        data = json.dumps(value).encode()
+        form: dict[str, Any] = {"data_type": "json", "data": data}
+        if packed:
+            form = {"data_type": "zstd", "data": zstd.compress(data)}
+        rows.append(("threads", {
+            "id": name, "parent_id": parent, "summary": "Weir", "created_at": "2026-02-02T02:40:00Z", **form,
+            "updated_at": f"2026-02-02T02:4{5 - len(rows)}:00Z", "folder_paths": "/home/ada/weir"}))  # fmt: skip
+    return database(
+        "CREATE TABLE threads (id TEXT PRIMARY KEY, parent_id TEXT, folder_paths TEXT, summary TEXT NOT NULL,"
+        " created_at TEXT, updated_at TEXT NOT NULL, data_type TEXT NOT NULL, data BLOB NOT NULL)",
+        rows=rows,
+    )
+
+
 STORES = {
     "crush": crush(5), "cursor-store": cursor(), "goose-store": goose(), "hermes-store": hermes(), "kiro": kiro(),
-    "opencode": opencode(), "otel-genai": otel(),
+    "opencode": opencode(), "otel-genai": otel(), "zed": zed(),
 }  # fmt: skip

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from vcon_app.drafts import FormatError
 from vcon_app.formats import opencode
 from vcon_app.formats.common.head import Head
 from vcon_app.formats.common.sqlite import wal
-from vcon_app.formats.stores import crush, cursor, goose, hermes
+from vcon_app.formats.stores import crush, cursor, goose, hermes, zed
 
 from . import made
 
@@ -60,6 +61,15 @@ def test_a_store_that_has_grown_adds_what_is_new() -> None:
     keys = [one.key for one in before]
     assert set(keys) < {one.key for one in after}
     assert len(after) - len(before) == 2
+
+
+@pytest.mark.parametrize("made_of", [made.zed, made.kiro, made.cursor], ids=["zed", "kiro", "cursor"])
+def test_what_changes_about_a_session_without_times_makes_none_of_its_messages_another(made_of: Any) -> None:
+    """Else each import of a store that grew would say everything again."""
+    before, after = made_of(), made_of(changed=True)
+    reader = registry.reader(registry.detect(io.BytesIO(before))[0])
+    keys = [{one.key for one in events(read(reader, data)) if one.kind != "model_request"} for data in (before, after)]
+    assert keys[0] < keys[1]
 
 
 @pytest.mark.parametrize("ledger", [True, False])
@@ -138,6 +148,44 @@ def test_requests_of_one_chat_are_one_session_and_its_last_words_are_said_once()
     drafts = read(registry.get("otel-genai"), made.otel(chat="chat-1"))
     assert {draft.external_id for draft in sessions(drafts)} == {"chat-1"}
     assert [event.text for event in events(drafts) if event.kind == "agent_message"] == ["Three files."]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_zed_gives_its_threads_of_both_ages_with_the_running_total_of_each(packed: bool) -> None:
+    drafts = read(zed, made.zed(packed=packed))
+    assert tokens(drafts) == {"input": 400, "cache_read": 900, "cache_write": 0, "output": 30, "reasoning": 0}
+    assert kinds(drafts) == [
+        "user_message", "agent_message", "tool_call", "tool_result",
+        "model_request", "user_message", "injected_context", "reasoning", "reasoning", "tool_call", "tool_result",
+        "agent_message", "status",
+    ]  # fmt: skip
+    told = events(drafts)
+    assert told[3].tool and (told[3].tool.status, told[3].text) == ("error", "no such folder")
+    assert told[10].tool and (told[10].tool.name, told[10].tool.status, told[10].text) == (
+        "read_file",
+        "ok",
+        "depth = 3",
+    )
+    assert told[10].parent == told[9].key and told[9].model == "tide-2"
+    last = sessions(drafts)[-1]
+    assert (last.external_id, last.title, last.parent_external_id) == ("t1", "Depth of the weir", None)
+    assert [draft.parent_external_id for draft in sessions(drafts)][0] == "t1"
+    assert last.metadata["environment"] == {"cwd": "/home/ada/weir"}
+
+
+def test_a_thread_of_zed_that_cannot_be_unpacked_is_left_out_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vcon_app.formats.stores.zed.MAX_DOCUMENT", 600)
+    found = findings(drafts := read(zed, made.zed(detailed="x" * 1000)))
+    assert "unpacks to more than 0 MB" in found["zed.thread"].message
+    assert {draft.external_id for draft in sessions(drafts)} == {"t2"}
+
+
+def test_a_frame_that_ends_too_early_is_told() -> None:
+    whole = made.zstd.compress(b'{"messages": [{"User": {"content": [{"Text": "Hi"}]}}]}' * 50)
+    row = {"id": "t", "summary": "Cut", "updated_at": "", "data_type": "zstd", "data": whole[:-9]}
+    table = "CREATE TABLE threads (id TEXT, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB)"
+    data = made.database(table, rows=[("threads", row)])
+    assert "cut off" in findings(read(zed, data))["zed.thread"].message
 
 
 def test_a_store_that_came_without_its_log_says_so(tmp_path):

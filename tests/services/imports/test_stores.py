@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import sqlite3
-from contextlib import closing
+import zipfile
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from sessions_app.models import Event, Session
+from sessions_app.services import audit
 from tests.formats.stores import made
+from vcon_app import registry
+from vcon_app.drafts import FormatError
 from vcon_app.models import Import
-from vcon_app.services.imports import folder_files, watch
+from vcon_app.services.imports import folder_files, import_jobs, store_logs, watch
 from vcon_app.services.imports.folder_files import NotPlain, open_whole
 from vcon_app.services.imports.watch import Watch
 
@@ -69,6 +74,38 @@ def test_a_store_whose_log_begins_anew_while_it_is_copied_is_left_for_later(stor
     monkeypatch.setattr(folder_files.wal, "with_wal", slowly)
     with pytest.raises(OSError, match="is being written"):
         open_whole(path, path.parent)
+
+
+@pytest.mark.django_db
+def test_a_store_in_an_archive_is_read_with_its_log_and_the_files_beside_it_are_no_faults(workspace) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for end, data in zip(("", "-wal", "-shm"), made.in_use(made.crush(4), made.SAY_LATER), strict=True):
+            archive.writestr(f".crush/crush.db{end}", data)
+    imported = import_jobs.start_import(workspace, "crush.zip", [packed.getvalue()], by=audit.COMMAND)
+    import_jobs.run(imported.pk)
+    imported.refresh_from_db()
+    assert (imported.status, imported.error) == (Import.Status.DONE, None)
+    assert {finding["rule"] for finding in imported.findings} - {"repaired-line"} == {"zip.log"}
+    assert Event.objects.filter(text="Said later").count() == 1
+
+
+def test_a_log_that_makes_a_file_of_nothing_is_refused() -> None:
+    """Its one frame, whose sums are right, says that the database ends at a page that would lie at 8 TB."""
+    database, log, _ = made.in_use(made.crush(1), made.SAY_LATER)
+    with pytest.raises(store_logs.NotReadable, match="log that came with it"):
+        store_logs.merged(io.BytesIO(database), io.BytesIO(made.log_ending_at(log, 2**31 - 1)))
+
+
+def test_the_log_of_another_database_ends_in_words(workspace) -> None:
+    database, _, _ = made.in_use(made.crush(4), made.SAY_LATER)
+    _, log, _ = made.in_use(made.goose(), "UPDATE sessions SET name = 'Another store'")
+    with suppress(store_logs.NotReadable), store_logs.merged(io.BytesIO(database), io.BytesIO(log)) as merged:
+        try:
+            found = registry.detect(merged)[0]
+            list(registry.reader(found).read(merged))
+        except FormatError as refused:
+            assert str(refused)
 
 
 @pytest.mark.django_db

@@ -8,8 +8,10 @@ from .head import SIZES, Head
 from .jsonio import Unreadable, loads
 
 _TRUST = "to check signatures with it, add it to the trust anchors in the settings"
+_LOG = "what SQLite keeps beside a database, with no session in it alone: drop it together with the database"
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"SQLite format 3\0", "a SQLite database: export the sessions from the tool that made it first"),
+    *((magic, _LOG) for magic in (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", b"\x18\xe2\x2d\x00")),
     (b"PK\x03\x04", "a zip archive: unpack it and drop the files in it"),
     (b"PK\x05\x06", "an empty zip archive"),
     (b"\x28\xb5\x2f\xfd", "a Zstandard archive: unpack it first"),

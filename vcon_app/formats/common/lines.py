@@ -56,6 +56,8 @@ class Line:
     """Actor kind and name of whoever answers on this line."""
     data: dict[str, Any] | None = None
     """What is added to the data of each of its events."""
+    about_session: bool = False
+    """Whether it tells of the whole session, and so changes while that goes on: keys of others do not hang on it."""
 
     def event(
         self, kind: Kind, text: str = "", *, part: str = "", at_path: str = "", data: dict[str, Any] | None = None,

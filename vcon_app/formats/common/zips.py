@@ -8,7 +8,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 from tempfile import SpooledTemporaryFile
@@ -79,6 +79,11 @@ class Archive:
         # A small archive may be compressed as well as it likes; the ratio tells bombs only among large ones.
         if self.unpacked > max(HARMLESS, MAX_RATIO * self.packed):
             raise FormatError(f"the zip archive unpacks to over {MAX_RATIO} times its size, as only bombs do")
+
+    @property
+    def names(self) -> Collection[str]:
+        """Names of the members that may be read."""
+        return self._by_name.keys()
 
     def member(self, name: str) -> ZipInfo | None:
         """The member of exactly this name that may be read."""

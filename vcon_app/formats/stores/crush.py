@@ -17,7 +17,7 @@ from ..common.facts import ID_LIMIT
 from ..common.head import Head
 from ..common.lines import Item, Line
 from ..common.sqlite.opening import Store
-from ..common.sqlite.rows import line_of, read_store
+from ..common.sqlite.rows import line_of, read_store, session_of
 from ..common.times import moment_of
 from ..common.values import dict_of, list_of, money_of, scalars_of, text_of
 from ..contract import Spec
@@ -49,7 +49,7 @@ def _sessions(store: Store) -> Iterator[Iterator[Draft]]:
 
 
 def _items(store: Store, number: int, row: dict[str, Any], messages: list[int], files: list[int]) -> Iterator[Item]:
-    yield from line_of(row, f"/sessions/{number}", "todos")
+    yield from session_of(row, f"/sessions/{number}", "todos")
     for at, message in store.rows("messages", messages):
         yield from line_of(message, f"/messages/{at}", "parts")
     for at, file in store.rows("files", files, CONTENT):

@@ -17,7 +17,7 @@ from ..common.facts import ID_LIMIT
 from ..common.head import Head
 from ..common.lines import Item, Line
 from ..common.sqlite.opening import Store
-from ..common.sqlite.rows import json_of, line_of, read_store
+from ..common.sqlite.rows import json_of, line_of, read_store, session_of
 from ..common.times import moment_of
 from ..common.values import count_of, dict_of, first_text, list_of, scalars_of, text_of
 from ..contract import Spec
@@ -70,7 +70,7 @@ def _items(store: Store, own: str, composer: dict[str, Any], held: dict[str, int
     """The conversation, and its bubbles in the order of its headers; older versions hold the bubbles themselves."""
     place = f"/{TABLE}/{COMPOSER}{own}"
     told = {key: composer[key] for key in OF_SESSION if key in composer}
-    yield from line_of(told | {"composerId": own}, place)
+    yield from session_of(told | {"composerId": own}, place)
     inside = [dict_of(bubble) for bubble in list_of(composer.get("conversation"))]
     for index, bubble in enumerate(inside):
         yield from line_of(_told(bubble), f"{place}/conversation/{index}")

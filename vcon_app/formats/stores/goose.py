@@ -15,7 +15,7 @@ from ..common.facts import ID_LIMIT
 from ..common.head import Head
 from ..common.lines import Item, Line
 from ..common.sqlite.opening import Store
-from ..common.sqlite.rows import line_of, read_store
+from ..common.sqlite.rows import line_of, read_store, session_of
 from ..common.times import moment_of
 from ..common.usage import first_count
 from ..common.values import count_of, dict_of, first_text, money_of, scalars_of, text_of
@@ -49,7 +49,7 @@ def _sessions(store: Store) -> Iterator[Iterator[Draft]]:
 
 
 def _items(store: Store, number: int, row: dict[str, Any], messages: list[int], ledger: list[int]) -> Iterator[Item]:
-    yield from line_of({**row, "id": str(row.get("id"))}, f"/sessions/{number}", *JSON)
+    yield from session_of({**row, "id": str(row.get("id"))}, f"/sessions/{number}", *JSON)
     for at, message in store.rows("messages", messages):
         yield from line_of(message, f"/messages/{at}", *JSON)
     for at, spent in store.rows("usage_ledger", ledger):

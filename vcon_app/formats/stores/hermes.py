@@ -14,7 +14,7 @@ from ..common.facts import ID_LIMIT
 from ..common.head import Head
 from ..common.lines import Item, Line
 from ..common.sqlite.opening import Store
-from ..common.sqlite.rows import line_of, read_store
+from ..common.sqlite.rows import line_of, read_store, session_of
 from ..common.times import moment_of
 from ..common.values import count_of, money_of, scalars_of, text_of
 from ..contract import Spec
@@ -46,7 +46,7 @@ def _sessions(store: Store) -> Iterator[Iterator[Draft]]:
 
 
 def _items(store: Store, number: int, row: dict[str, Any], messages: list[int]) -> Iterator[Item]:
-    yield from line_of({**row, "id": str(row.get("id"))}, f"/sessions/{number}", *JSON)
+    yield from session_of({**row, "id": str(row.get("id"))}, f"/sessions/{number}", *JSON)
     for at, message in store.rows("messages", messages):
         yield from line_of(message, f"/messages/{at}", *JSON)
 

@@ -19,6 +19,7 @@ from sessions_app.rendering import numbers
 from sessions_app.services import agents, audit
 from vcon_app import registry
 from vcon_app.api.imports import Import as Shape
+from vcon_app.formats.common.sqlite.wal import is_beside
 from vcon_app.management.progress import Progress, printable, result_line
 from vcon_app.models import Import
 from vcon_app.queries.imports import complete
@@ -64,6 +65,8 @@ class Command(BaseCommand):
         if bool(paths) == bool(sources):
             raise CommandError("name files or folders, or agents with --from AGENT or --all")
         files = self._found(sources, yes=options["yes"]) if sources else list(_files(paths))
+        names = {str(path) for path, _ in files}
+        files = [(path, folder) for path, folder in files if not is_beside(str(path), names)]
         if not files:
             if sources:
                 return

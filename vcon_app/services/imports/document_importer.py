@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO
 from zipfile import ZipInfo
@@ -28,7 +29,7 @@ from .. import import_notices
 from ..documents import archives, documents, jobs
 from ..documents.jobs import Heartbeat, is_transient, what_to_wait_for
 from ..trust import anchors, coverage, signatures
-from . import companions, families
+from . import companions, families, store_logs
 from .claims import BeginAgain, Claims
 from .file_importer import Added, FileImporter, FileResult
 from .findings import Findings
@@ -138,6 +139,9 @@ class DocumentImporter:
 
     def _try_member(self, archive: Archive, member: ZipInfo, *, is_vcon: bool) -> None:
         """Read a member if a format claims it; what is wrong with one of many is a finding, and the rest goes on."""
+        if wal.is_beside(member.filename, archive.names):
+            self._leave_out(member, "info", "log", "it lies beside a SQLite file of the archive and was read with it")
+            return
         try:
             with transaction.atomic():  # takes back what a member has added before it failed
                 self._read_member(archive, member, is_vcon)
@@ -155,7 +159,7 @@ class DocumentImporter:
 
     def _read_member(self, archive: Archive, member: ZipInfo, is_vcon: bool) -> None:
         asked = self.imported.format_asked
-        with archive.open(member) as file:
+        with archive.open(member) as alone, _with_log(archive, member, alone) as file:
             if archives.is_archive(file, AUTO):
                 nested = "an archive in an archive; it is not opened"
                 self._leave_out(member, "warning", "nested", nested)
@@ -239,3 +243,19 @@ class DocumentImporter:
             )
             link.signature = coverage.with_coverage(gained.checked.signature, link)
             yield link
+
+
+@contextmanager
+def _with_log(archive: Archive, member: ZipInfo, file: BinaryIO) -> Iterator[BinaryIO]:
+    """The bytes of a member; of a SQLite file with its log, where that is in the archive. Raises ``FormatError``."""
+    beside = archive.member(member.filename + wal.SUFFIX)
+    if beside is None:
+        yield file
+        return
+    with archive.open(beside) as log:
+        try:
+            whole = store_logs.merged(file, log)
+        except (store_logs.NotReadable, documents.TooLarge) as error:
+            raise FormatError(str(error)) from None
+    with whole:
+        yield whole

@@ -70,6 +70,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "roo": _editors("globalStorage/rooveterinaryinc.roo-cline/tasks/*/ui_messages.json"),
     "vibe": (".vibe/logs/session/*/messages.jsonl", ".vibe/logs/session/*/meta.json"),
     "windsurf": (".windsurf/transcripts/*.jsonl",),
+    "zed": (".local/share/zed/threads/threads.db", "Library/Application Support/Zed/threads/threads.db"),
 }  # fmt: skip
 """Agent -> where its files lie."""
 

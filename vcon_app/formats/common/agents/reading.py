@@ -14,7 +14,7 @@ from ..calls import Call, server_of
 from ..facts import ID_LIMIT
 from ..jsonio import dumps
 from ..lines import Actor, Item, Line
-from ..reading import FactsReading
+from ..reading import FactsReading, Keys
 from ..records import part_of
 from ..times import moment_of
 from ..values import bounded, dict_of, short_text, text_of
@@ -71,7 +71,8 @@ class AgentReading(FactsReading):
 
     def assign_key(self, line: Line) -> Iterable[Finding]:
         own = next((text for name in self.ids if (text := text_of(line.value.get(name)))), "")
-        line.key = self._keys.derived(own or "line", line)
+        chained = self._keys if not line.about_session else Keys()
+        line.key = chained.derived(own or "line", line)
         line.agent = "agent", self.facts.agent
         self.facts.note_line(line)
         self.note(line)
@@ -202,7 +203,7 @@ def unfolded(items: Iterable[Item], name: str, *lists: str) -> Iterator[Item]:
             continue
         path, values = found
         header = {key: value for key, value in item.value.items() if key != path[0]}
-        yield Line(header, item.pointer, dumps(header), item.offset)
+        yield Line(header, item.pointer, dumps(header), item.offset, about_session=True)
         place = "/" + "/".join(path)
         for index, value in enumerate(values):
             if isinstance(value, dict):

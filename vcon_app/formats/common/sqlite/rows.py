@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from ....drafts import Draft, FormatError
 from ..jsonio import Unreadable, loads
-from ..lines import Item
+from ..lines import Item, Line
 from ..records import record
 from .opening import Row, Store, open_store
 from .wal import ALONE, needs_log
@@ -31,6 +31,14 @@ def line_of(row: Row, pointer: str, *json: str) -> Iterator[Item]:
     yield from record(
         {key: f"{len(cell)} bytes" if isinstance(cell, bytes) else cell for key, cell in told.items()}, pointer
     )
+
+
+def session_of(row: Row, pointer: str, *json: str) -> Iterator[Item]:
+    """As ``line_of`` for a row about a whole session, which changes while that goes on."""
+    for item in line_of(row, pointer, *json):
+        if isinstance(item, Line):
+            item.about_session = True
+        yield item
 
 
 def read_store(source: BinaryIO, title: str, sessions: Callable[[Store], Iterable[Iterator[Draft]]]) -> Iterator[Draft]:

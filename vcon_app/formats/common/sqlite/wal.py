@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 from shutil import copyfileobj
@@ -12,13 +13,15 @@ from typing import BinaryIO
 SUFFIX = "-wal"
 BESIDE = (SUFFIX, "-shm", "-journal")
 """What the names of files beside a database end with."""
+SLACK = 16 * 1024 * 1024
+"""Bytes of pages that were taken and given back, which no frame of a log holds."""
 HEADER = 32
 """Bytes at the start of a log that change when it begins anew (https://www.sqlite.org/fileformat2.html, 4.1)."""
 
 
 ALONE = (
     "it came without its log: while its agent runs, the newest sessions stand in a file beside it whose name ends with "
-    "-wal, and were not read; close the agent first, or have the folder read on its machine (script/manage ingest)"
+    "-wal, and were not read; drop both at once, or have the folder read on its machine (script/manage ingest)"
 )
 
 
@@ -30,10 +33,16 @@ def needs_log(database: BinaryIO) -> bool:
     return head.startswith(b"SQLite format 3\0") and head[18:20] == b"\2\2"
 
 
+def is_beside(name: str, names: Collection[str]) -> bool:
+    """Whether a file is one that SQLite keeps beside a database that is among ``names``, too."""
+    return any(name.endswith(end) and name.removesuffix(end) in names for end in BESIDE)
+
+
 def with_wal(database: BinaryIO, wal: BinaryIO) -> BinaryIO:
     """The database with what its log holds, as a file of its own that goes away when it is closed.
 
-    Frames that were never committed, or are damaged, are left out by SQLite. Raises ``sqlite3.Error``.
+    Frames that were never committed, or are damaged, are left out by SQLite. Raises ``sqlite3.Error``, also for a log
+    that names pages far behind the end of both: the file would be as long, and hold nothing.
     """
     with TemporaryDirectory(prefix="store-") as folder:
         path = Path(folder) / "store.db"
@@ -46,4 +55,10 @@ def with_wal(database: BinaryIO, wal: BinaryIO) -> BinaryIO:
             connection.execute("PRAGMA trusted_schema=OFF")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             connection.execute("PRAGMA journal_mode=DELETE")  # it is whole now, and says so: see ``needs_log``
+        if path.stat().st_size > 2 * sum(map(_size_of, (database, wal))) + SLACK:
+            raise sqlite3.DatabaseError("the log names pages that neither file has")
         return path.open("rb")  # unlinked with the folder, and read all the same
+
+
+def _size_of(source: BinaryIO) -> int:
+    return source.seek(0, 2)
