@@ -178,7 +178,7 @@ def test_the_inspector_opens_beside_and_has_the_address_of_the_event(open_page, 
     expect(page.locator("#inspector")).to_contain_text("Event 3")
     assert page.url.endswith(f"{path_of(completed_session)}?event=3#e-3")
     assert page.locator("#timeline").bounding_box()["x"] + 100 < page.locator("#inspector").bounding_box()["x"]
-    page.locator(".tabs").get_by_text("usage").click()
+    page.locator(".tabs").get_by_text("Usage").click()
     expect(page.locator("#inspector")).to_contain_text("reported by the recorder")
     page.keyboard.press("Escape")
     expect(page.locator("#inspector > *")).to_have_count(0)
@@ -231,8 +231,8 @@ def test_a_decision_is_made_by_keys_and_the_page_follows(open_page, completed_se
     page.keyboard.press("d")
     page.keyboard.type("Ask the customer first")
     page.get_by_role("button", name="Deny and tell the agent why").click()
-    expect(page.locator(".card")).to_contain_text("denied")
-    expect(page.locator("#s-head")).not_to_contain_text("needs approval")
+    expect(page.locator(".card")).to_contain_text("Denied")
+    expect(page.locator("#s-head")).not_to_contain_text("Needs approval")
     approval.refresh_from_db()
     assert (approval.status, approval.decision["reason"]) == ("denied", "Ask the customer first")
 
@@ -266,7 +266,7 @@ def test_new_events_come_in_below_and_results_join_their_calls(open_page, agent)
     expect(page.locator("#overview")).to_contain_text("2 turns")
     ask(session)
     expect(page.locator(".card.is-open")).to_contain_text("issue_refund")
-    expect(page.locator("#s-head")).to_contain_text("needs approval")
+    expect(page.locator("#s-head")).to_contain_text("Needs approval")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -298,7 +298,7 @@ def test_without_javascript_everything_reads_and_a_decision_can_be_made(open_pag
     page.locator("[data-choice=deny] summary").click()
     page.locator("textarea[name=reason]").fill("No")
     page.get_by_role("button", name="Deny and tell the agent why").click()
-    expect(page.locator(".card")).to_contain_text("denied")
+    expect(page.locator(".card")).to_contain_text("Denied")
     approval.refresh_from_db()
     assert approval.status == "denied"
 

@@ -149,7 +149,7 @@ def test_an_empty_list_says_what_to_do(viewer, workspace):
 
 
 def test_a_filter_that_finds_nothing_can_be_taken_off(viewer, three_sessions):
-    assert "Nothing passes these filters" in words(viewer.get("/sessions/?q=zebra"))
+    assert "No sessions match" in words(viewer.get("/sessions/?q=zebra"))
 
 
 def test_invalid_filter_is_refused_in_the_words_of_the_form(viewer):
