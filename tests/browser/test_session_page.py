@@ -53,6 +53,11 @@ def ask(session: Session, **more) -> Approval:
     )
 
 
+def marked(page: Page) -> list[str]:
+    """Words that are painted in the transcript because somebody looked for them."""
+    return page.evaluate("[...(CSS.highlights.get('found') ?? [])].map(String)")
+
+
 def focused(page: Page) -> str:
     return page.evaluate("document.activeElement.closest('[data-seq]')?.dataset.seq ?? document.activeElement.tagName")
 
@@ -220,6 +225,17 @@ def test_search_lists_hits_and_n_steps_through_them(open_page, completed_session
     page.keyboard.press("n")
     expect(page.locator("a[data-hit][aria-current]")).to_have_count(1)
     expect(page.locator("#e-4")).to_be_in_viewport()
+    assert wait_until(lambda: "line" in marked(page), PATIENCE)
+
+
+def test_words_that_were_found_are_brought_into_sight_in_a_long_output(open_page, agent):
+    lines = "\n".join(f"row {number}" for number in range(90)) + "\nneedle\n" + "rest\n" * 40
+    new = [asked("p1", "Look"), call("c", "Bash", {"command": "cat"}), result("c", lines), said("m", "Done")]
+    run = session_with(agent, new)
+    page = open_page(f"{path_of(run)}?event=2&q=needle#e-2")
+    assert wait_until(lambda: "needle" in marked(page), PATIENCE)
+    block = page.locator("#e-2 .code", has_text="needle").last
+    assert wait_until(lambda: block.evaluate("block => block.scrollTop > 0"), PATIENCE)
 
 
 def test_a_decision_is_made_by_keys_and_the_page_follows(open_page, completed_session):
