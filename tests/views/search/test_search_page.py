@@ -12,9 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from sessions_app.drafts import ToolDraft
 from sessions_app.models import Session
 from sessions_app.services import agents
+from sessions_app.services.money import totals
 from sessions_app.views import search
 from tests.html import on_one_line
-from tests.services.build import append, call, event, result, user
+from tests.services.build import answer, append, call, event, result, user
 
 from ..build import session_of, words
 
@@ -44,6 +45,21 @@ def desk(agent) -> dict[str, Session]:
     append(made["Talks"], user("what is in src/app/models.py?"), event("agent_message", text="A header"), call("d1"))
     append(made["Chinese"], user("日本語の注文を確認"), user("مرحبا بالعالم"))
     return made
+
+
+def test_a_prompt_in_tags_is_a_title_as_in_the_list(viewer, agent):
+    made = session_of(agent, '"<context>\\nrepo at 2ee6\\n</context>\\n<task>Mend the parcel gate.</task>"')
+    append(made, user("look at the parcel gate"))
+    assert titles(viewer.get("/search/?q=parcel")) == ["Mend the  parcel  gate."]
+
+
+def test_a_model_is_found_by_the_beginning_of_its_name(viewer, agent):
+    for name in ("claude-opus-4-5", "gpt-5"):
+        append(session_of(agent, name), answer("r1", name, input_tokens=10))
+    totals.fold()
+    assert titles(viewer.get("/search/?q=model:claude")) == ["claude-opus-4-5"]
+    assert titles(viewer.get("/search/?q=model:gpt-5")) == ["gpt-5"]
+    assert titles(viewer.get("/search/?q=-model:claude")) == ["gpt-5"]
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_what_at_least_means_is_told_with_a_key(viewer, spent):
 
 def test_the_overview_is_given_the_short_bill(viewer, spent):
     page = shown(viewer, spent, HX_Request="true")
-    assert "Dearest places" in page.text and "By tool" not in page.text and "<html" not in page.text
+    assert "Most expensive places" in page.text and "By tool" not in page.text and "<html" not in page.text
     assert f"{path_of(spent)}/cost" in [link["href"] for link in page.all("a")]
 
 

@@ -107,7 +107,7 @@ def test_a_remark_leads_to_the_event_it_is_about(viewer, imported_session):
 
 def test_the_head_counts_remarks_and_tells_the_signature(viewer, imported_session):
     text = Page(viewer.get(path_of(imported_session)).content).text
-    assert "3 import warnings" in text and "unsigned" in text and "read from a <b>.jsonl" in text
+    assert "3 import warnings" in text and "Unsigned" in text and "read from a <b>.jsonl" in text
 
 
 def test_a_pointer_leads_into_documents_and_through_strings_that_hold_json(agent):

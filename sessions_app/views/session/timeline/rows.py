@@ -78,11 +78,16 @@ def _actor(entry: Entry) -> str:
     return entry.actor_kind if entry.actor_kind in ACTORS else "system"
 
 
-TOOL, SUB_AGENT = _("tool"), _("sub-agent")
-KINDS = {"user_message": _("user"), "agent_message": _("agent"), "tool_call": TOOL, "tool_result": TOOL}
+TOOL, SUB_AGENT = _("Tool"), _("Sub-agent")
+KINDS = {
+    "user_message": _("User"), "agent_message": _("Agent"), "tool_call": TOOL, "tool_result": TOOL,
+    "person": _("User"), "trigger": _("Trigger"), "agent": _("Agent"), "subagent": SUB_AGENT, "tool": TOOL,
+    "system": _("System"),
+}  # fmt: skip
+"""Of events whose actor has no name: by the kind of actor, by that of the event where nobody knows it."""
 LABELS = {
-    "reasoning": _("reasoning"), "system": _("system"), "injected_context": _("context"), "unknown": _("unknown"),
-    "model_request": _("request"), "approval": _("approval"),
+    "reasoning": _("Reasoning"), "system": _("System"), "injected_context": _("Context"), "unknown": _("Unknown"),
+    "model_request": _("Request"), "approval": _("Approval"),
 }  # fmt: skip
 """Of rows that nobody in particular says."""
 
@@ -93,9 +98,7 @@ def _label(entry: Entry) -> str:
         return SUB_AGENT if entry.actor_kind == "subagent" else TOOL
     if entry.kind in LABELS:
         return LABELS[entry.kind]
-    return entry.actor_name or {"unknown": KINDS.get(entry.kind, ""), "subagent": SUB_AGENT, "person": _("user")}.get(
-        entry.actor_kind, entry.actor_kind
-    )
+    return entry.actor_name or KINDS.get(entry.kind if entry.actor_kind == "unknown" else entry.actor_kind, "")
 
 
 def html_of(value: str) -> SafeString:
@@ -233,13 +236,13 @@ def _absence(entry: Entry) -> str:
 
 
 NOTABLE = {
-    "error": ("wrong", "wrong", _("error")),
-    "handoff": ("handoff", "quiet", _("handed over")),
-    "artifact": ("file", "quiet", _("artifact")),
-    "file_change": ("pencil", "quiet", _("file changed")),
-    "escalation": ("waits", "waits", _("escalation")),
-    "status": ("note", "quiet", _("status")),
-    "note": ("note", "note", _("note")),
+    "error": ("wrong", "wrong", _("Error")),
+    "handoff": ("handoff", "quiet", _("Handed over")),
+    "artifact": ("file", "quiet", _("Artifact")),
+    "file_change": ("pencil", "quiet", _("File changed")),
+    "escalation": ("waits", "waits", _("Escalation")),
+    "status": ("note", "quiet", _("Status")),
+    "note": ("note", "note", _("Note")),
 }
 """Icon, meaning and words of the kinds that stand beside the conversation."""
 PLUMBING = frozenset({"type", "raw", "attachments"})
