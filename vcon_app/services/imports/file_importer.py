@@ -251,6 +251,7 @@ class FileImporter:
             origin=Session.Origin.IMPORT,
             phase=Session.Phase.COMPLETED,
             external_id=external_id,
+            started_at=draft.started_at,  # search rows say it, and are written again when another time is known
             metadata=_merged({}, draft.metadata),  # the rules that read events as they come ask where it ran
             source_format=self.format.SPEC.name,
             response_scope=self.format.SPEC.name if self.format.SPEC.global_response_ids else "",
