@@ -137,7 +137,7 @@ def test_a_person_interrupts_what_waits_and_is_heard_next(open_page, scripted_ag
     page.get_by_label("Message to the agent").fill("Do not pay")
     page.get_by_role("button", name="Interrupt and send").click()
     expect(page.locator("#t-2")).to_contain_text("You said: Do not pay")
-    expect(page.locator(".card")).to_contain_text("withdrawn")
+    expect(page.locator(".card")).to_contain_text("Withdrawn")
     expect(page.get_by_label("Message to the agent")).to_have_value("")
     expect(page.locator("#timeline")).not_to_contain_text("You said: Paid")
 
@@ -165,7 +165,7 @@ def test_a_turn_is_interrupted_and_tried_again(open_page, scripted_agent):
     begin(page, "/wait 30\nDone")
     page.get_by_label("Message to the agent").fill("half a thou")
     page.get_by_role("button", name="Interrupt", exact=True).click()
-    expect(page.locator("#standing")).to_contain_text("the last turn was interrupted")
+    expect(page.locator("#standing")).to_contain_text("The last turn was interrupted")
     expect(page.get_by_label("Message to the agent")).to_have_value("half a thou")
     page.get_by_role("button", name="Retry this turn").click()
     expect(page.locator("#standing")).to_contain_text("Running")
@@ -187,7 +187,7 @@ def test_without_javascript_a_session_is_begun_led_and_stopped(open_page, script
     while "interrupted" not in page.locator("#standing").inner_text() and time.monotonic() < until:
         page.wait_for_timeout(300)
         page.reload()
-    expect(page.locator("#standing")).to_contain_text("the last turn was interrupted")
+    expect(page.locator("#standing")).to_contain_text("The last turn was interrupted")
 
 
 def test_pieces_join_by_where_they_begin_and_a_gap_waits_for_the_whole(open_page, scripted_agent):

@@ -31,7 +31,7 @@ def session_with_secret(workspace) -> Session:
 def test_a_secret_is_ticked_found_again_and_gone(open_page, session_with_secret):
     page = open_page(f"/sessions/{session_with_secret.pk}/redact/")
     panel = page.locator("#redact-panel")
-    expect(panel).to_contain_text("Nothing is chosen yet")
+    expect(panel).to_contain_text("Nothing selected yet")
     page.locator("input[value='1:text']").check()
     expect(panel).to_contain_text("1 event ticked")
     assert Redaction.objects.get().rules == [{"what": "text", "seq": 1}]
