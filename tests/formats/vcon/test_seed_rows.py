@@ -127,3 +127,22 @@ def test_members_of_another_type_than_they_have_come_back_as_they_were():
     entry = {**USED, "model-id": 7, "agent-id": ["a"], "token-usage": [1]}
     made = written(traced([entry]))["analysis"][0]["body"]["session"]["entries"][-1]
     assert made | entry == made
+
+
+@pytest.mark.parametrize("party", [
+    {"meta": {"agent_session": {"modelId": "zq-model", "modelProvider": "zqprovider", "recordingAgent": "zqrec/2"}}},
+    {"meta": {"agent-session": {"model": {"id": "zq-model", "provider": "zqprovider"},
+                                "recording-agent": {"name": "zqrec", "version": "2"}}}},
+    {"meta": {"model_name": "zq-model", "vendor": "zqprovider", "recording_agent": "zqrec/2"}},
+    {"vendor": "zqprovider", "model": "zq-model", "recording_agent": "zqrec/2"},
+])  # fmt: skip
+def test_an_agents_party_speaks_for_it_under_other_names_too(party):
+    file = traced([{"type": "assistant", "content": "zqsaid", "token-usage": {"input": 10, "output": 1}}])
+    file["parties"] = [{"name": "Ida", "role": "customer"}, {"name": "Ada", "role": "agent", **party}]
+    for analysis in file["analysis"]:
+        del analysis["vendor"], analysis["product"]
+    session = session_of(file)
+    assert (session.model, session.metadata["provider"]) == ("zq-model", "zqprovider")
+    assert session.metadata["recorder"] == {"name": "zqrec", "version": "2"}
+    assert [one.model for one in events_of(file) if one.usage] == ["zq-model"]
+    assert "unknown" not in json.dumps(written(file)["analysis"])
