@@ -12,10 +12,11 @@ from ..drafts import Draft, Usage
 from .common.agents.pieces import Piece
 from .common.agents.reading import AgentReading
 from .common.calls import id_of
-from .common.head import Head, open_gzip
+from .common.head import Head
 from .common.jsonio import dumps
-from .common.lines import Item, Line, json_lines
+from .common.lines import Item, Line
 from .common.reading import unknown_type
+from .common.records import lines_or_list
 from .common.usage import uncached
 from .common.values import count_of, dict_of, scalars_of, text_of
 from .contract import Spec
@@ -29,17 +30,16 @@ MOST = 8 * 1024 * 1024
 
 def detect(head: Head) -> bool:
     """By the line that begins a run, or by a call under the names that only this stream has."""
-    first: dict[str, Any] = next(iter(head.lines), {})
+    first: dict[str, Any] = next(iter(head.records), {})
     begins = first.get("type") == "init" and isinstance(first.get("session_id"), str) and "model" in first
     return begins or any(
-        line.get("type") == "tool_use" and "tool_name" in line and "tool_id" in line for line in head.lines
+        line.get("type") == "tool_use" and "tool_name" in line and "tool_id" in line for line in head.records
     )
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one run, a line in memory at a time. Raises ``FormatError``."""
-    plain = open_gzip(source)
-    return StreamReading().run(_joined(json_lines(plain, NAME, packed=plain is not source)))
+    return StreamReading().run(_joined(lines_or_list(source, NAME)))
 
 
 def _joined(items: Iterable[Item]) -> Iterator[Item]:

@@ -16,8 +16,9 @@ from ..common.agents.pieces import Piece
 from ..common.agents.places import session_of
 from ..common.agents.reading import AgentReading
 from ..common.calls import id_of
-from ..common.head import Head, open_gzip
-from ..common.lines import Line, json_lines
+from ..common.head import Head
+from ..common.lines import Line
+from ..common.records import lines_or_list
 from ..common.spans.parts import parsed_if_json
 from ..common.values import dict_of, list_of, text_of
 from ..contract import Spec
@@ -33,7 +34,7 @@ WAITING = 64
 
 def detect(head: Head) -> bool:
     """By steps with an index, a source and a type."""
-    return any(line.keys() >= {"step_index", "source", "type"} for line in head.lines[:10])
+    return any(line.keys() >= {"step_index", "source", "type"} for line in head.records[:10])
 
 
 def session_in_path(path: str) -> str | None:
@@ -43,8 +44,7 @@ def session_in_path(path: str) -> str | None:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one conversation, a line in memory at a time. Raises ``FormatError``."""
-    plain = open_gzip(source)
-    return AntigravityReading().run(json_lines(plain, NAME, packed=plain is not source))
+    return AntigravityReading().run(lines_or_list(source, NAME))
 
 
 class AntigravityReading(AgentReading):

@@ -35,8 +35,8 @@ def detect(head: Head) -> bool:
     """By the line that begins a session, by lines that only the stream has, or by the settings beside a session."""
     if head.keys >= SETTINGS:
         return True
-    return any(line.get("type") == "session_start" and "id" in line for line in head.lines) or any(
-        map(_is_streamed, head.lines)
+    return any(line.get("type") == "session_start" and "id" in line for line in head.records) or any(
+        map(_is_streamed, head.records)
     )
 
 

@@ -9,8 +9,9 @@ from ...drafts import Draft, Usage
 from ..common.agents.pieces import Piece, pieces_of, readable
 from ..common.agents.reading import AgentReading
 from ..common.calls import id_of
-from ..common.head import Head, open_gzip
-from ..common.lines import Line, json_lines
+from ..common.head import Head
+from ..common.lines import Line
+from ..common.records import lines_or_list
 from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
 from ..contract import Spec
 
@@ -22,19 +23,18 @@ TOTALS = ("accumulated_input_tokens", "accumulated_cache_read_tokens", "accumula
 
 def detect(head: Head) -> bool:
     """By messages with the seconds in which they were created, or by the facts that stand before them."""
-    first: dict[str, Any] = next(iter(head.lines), {})
+    first: dict[str, Any] = next(iter(head.records), {})
     if "working_dir" in first and bool({"message_count", "description", "total_tokens"} & first.keys()):
         return True
     return any(
         "role" in line and isinstance(line.get("content"), list) and isinstance(line.get("created"), int)
-        for line in head.lines[:5]
-    ) and not any({"object", "choices", "id"} <= line.keys() for line in head.lines[:5])
+        for line in head.records[:5]
+    ) and not any({"object", "choices", "id"} <= line.keys() for line in head.records[:5])
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one session, a line in memory at a time. Raises ``FormatError``."""
-    plain = open_gzip(source)
-    return GooseReading().run(json_lines(plain, NAME, packed=plain is not source))
+    return GooseReading().run(lines_or_list(source, NAME))
 
 
 def goose_pieces(content: Any) -> list[Piece]:

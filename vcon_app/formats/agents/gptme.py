@@ -10,8 +10,9 @@ from ...drafts import Draft, Usage
 from ..common.agents.chat import ChatReading
 from ..common.agents.places import session_of
 from ..common.documents import dollars
-from ..common.head import Head, open_gzip
-from ..common.lines import Line, json_lines
+from ..common.head import Head
+from ..common.lines import Line
+from ..common.records import lines_or_list
 from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
 from ..contract import Spec
 
@@ -24,8 +25,8 @@ KEPT = frozenset({"role", "content", "timestamp", "metadata", "pinned", "hide", 
 
 def detect(head: Head) -> bool:
     """By lines that have a role, a text and a time, and nothing that is not gptme's."""
-    lines = head.lines
-    if not lines or head.shape.get("") != "{":
+    lines = head.records
+    if not lines:
         return False
     return all(
         line.keys() <= KEPT and text_of(line.get("role")) in ROLES and isinstance(line.get("content"), str)
@@ -40,8 +41,7 @@ def session_in_path(path: str) -> str | None:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one conversation, a line in memory at a time. Raises ``FormatError``."""
-    plain = open_gzip(source)
-    return GptmeReading().run(json_lines(plain, NAME, packed=plain is not source))
+    return GptmeReading().run(lines_or_list(source, NAME))
 
 
 def usage_of(stated: dict[str, Any]) -> Usage | None:

@@ -33,9 +33,11 @@ def detect(head: Head) -> bool:
     """By what only Grok keeps beside a message, and by the two files that tell about a session."""
     if head.keys >= SUMMARY or head.keys >= SIGNALS:
         return True
-    lines = head.lines
+    lines = head.records
     if not all("uuid" not in line and "sessionId" not in line and "timestamp" not in line for line in lines):
         return False
+    if any(text_of(line.get("type")) in ("message", "function_call", "function_call_output") for line in lines):
+        return False  # items of the Responses API, as old files of Codex have them
     said = ("type" in line and "content" in line or "role" in line for line in lines)
     return any(said) and any(
         (MARKS & line.keys() and ("content" in line or "summary" in line)) or line.get("type") == "backend_tool_call"

@@ -22,7 +22,7 @@ HEADER = frozenset({"session_start", "last_updated", "platform", "system_prompt"
 
 def detect(head: Head) -> bool:
     """By messages beside a session id and two of the facts that only Hermes keeps, or by the header of its lines."""
-    if any(line.get("role") == "session_meta" for line in head.lines[:3]):
+    if any(line.get("role") == "session_meta" for line in head.records[:3]):
         return True
     told = head.shape.get("messages") == "[" and isinstance(head.shape.get("session_id"), str)
     return told and len(HEADER & head.keys) > 1

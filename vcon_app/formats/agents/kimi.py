@@ -19,8 +19,9 @@ from ..common.agents.places import session_of
 from ..common.apis.openai import arguments_of
 from ..common.calls import id_of
 from ..common.head import Head, open_gzip
-from ..common.lines import Actor, Line, fingerprint, json_lines
+from ..common.lines import Actor, Line, fingerprint
 from ..common.reading import REMEMBERED, unknown_type
+from ..common.records import lines_or_list
 from ..common.usage import first_count
 from ..common.values import count_of, dict_of, scalars_of, text_of
 from ..contract import Spec
@@ -57,10 +58,10 @@ def detect(head: Head) -> bool:
     """By events of a wire of either age, or by the rows of a context that are no messages."""
     if is_state(head.keys):
         return True
-    first: dict[str, Any] = next(iter(head.lines), {})
+    first: dict[str, Any] = next(iter(head.records), {})
     if first.get("type") in ("metadata", "hello") and "protocol_version" in first:
         return True
-    return any(map(_is_ours, head.lines[:20]))
+    return any(map(_is_ours, head.records[:20]))
 
 
 def is_state(keys: Collection[str]) -> bool:
@@ -88,8 +89,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
             "it is the state of a Kimi session and holds no message; the session is in wire.jsonl or context.jsonl "
             "beside it"
         )
-    plain.seek(0)
-    return KimiReading().run(json_lines(plain, NAME, packed=plain is not source))
+    return KimiReading().run(lines_or_list(source, NAME))
 
 
 def usage_of(stated: dict[str, Any]) -> Usage | None:

@@ -35,7 +35,7 @@ def detect(head: Head) -> bool:
     """By lines of a kind, by a history of pairs, by one beside a workspace's path, or by a table of conversations."""
     if any(head.has_table(table, "value") for table in TABLES):
         return True
-    if any(text_of(line.get("kind")) in KINDS and "version" in line and "data" in line for line in head.lines[:20]):
+    if any(text_of(line.get("kind")) in KINDS and "version" in line and "data" in line for line in head.records[:20]):
         return True
     shape = head.shape
     if shape.get("history") == "[" and isinstance(shape.get("conversation_id"), str):

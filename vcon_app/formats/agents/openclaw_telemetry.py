@@ -15,9 +15,10 @@ from ..common.agents.pieces import Piece, pieces_of, readable
 from ..common.agents.reading import AgentReading
 from ..common.calls import id_of
 from ..common.documents import dollars
-from ..common.head import Head, open_gzip
-from ..common.lines import Line, fingerprint, json_lines
+from ..common.head import Head
+from ..common.lines import Line, fingerprint
 from ..common.reading import REMEMBERED, unknown_type
+from ..common.records import lines_or_list
 from ..common.values import bounded, dict_of, list_of, number_of, scalars_of, text_of
 from ..contract import Spec
 from .pi import usage_of
@@ -34,14 +35,14 @@ MESSAGES = 2000
 def detect(head: Head) -> bool:
     """By lines whose types are the plug-in's."""
     return any(
-        text_of(line.get("type")) in TYPES and bool({"sessionKey", "channel"} & line.keys()) for line in head.lines[:10]
+        text_of(line.get("type")) in TYPES and bool({"sessionKey", "channel"} & line.keys())
+        for line in head.records[:10]
     )
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of what one file tells, as one session. Raises ``FormatError``."""
-    plain = open_gzip(source)
-    return TelemetryReading().run(json_lines(plain, NAME, packed=plain is not source))
+    return TelemetryReading().run(lines_or_list(source, NAME))
 
 
 class TelemetryReading(AgentReading):

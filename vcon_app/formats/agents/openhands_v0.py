@@ -42,7 +42,12 @@ def detect(head: Head) -> bool:
     ):
         return True
     pairs = "history.item.item.action" in shape or "history.item.item.observation" in shape
-    return pairs or (shape.get("") == "[" and "item.source" in shape and _is_step(shape, "item."))
+    return pairs or any(map(_is_listed_step, head.records if shape.get("") == "[" else ()))
+
+
+def _is_listed_step(value: dict[str, Any]) -> bool:
+    told = bool({"action", "observation"} & value.keys()) and "source" in value
+    return told and not {"agent", "kind", "type"} & value.keys()
 
 
 def _is_step(shape: dict[str, Any], at: str) -> bool:

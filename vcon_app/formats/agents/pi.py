@@ -16,9 +16,10 @@ from ..common.agents.pieces import Piece, pieces_of, readable, shown
 from ..common.agents.reading import PERSON, AgentReading
 from ..common.documents import dollars
 from ..common.facts import ID_LIMIT
-from ..common.head import Head, open_gzip
-from ..common.lines import Line, json_lines
+from ..common.head import Head
+from ..common.lines import Line
 from ..common.reading import REMEMBERED, unknown_type
+from ..common.records import lines_or_list
 from ..common.values import count_of, dict_of, scalars_of, text_of
 from ..contract import Spec
 
@@ -37,7 +38,7 @@ BRANCHES = frozenset({"branch_summary", "branchSummary"})
 
 def detect(head: Head) -> bool:
     """By the header, which has an id and is no Claude Code line, or by version 1's, which holds it in ``payload``."""
-    first: dict[str, Any] = next(iter(head.lines), {})
+    first: dict[str, Any] = next(iter(head.records), {})
     if first.get("type") == "header":
         return "sessionId" in dict_of(first.get("payload"))
     ours = first.get("type") == "session" and isinstance(first.get("id"), str) and "timestamp" in first
@@ -46,8 +47,7 @@ def detect(head: Head) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one session, a line in memory at a time. Raises ``FormatError``."""
-    plain = open_gzip(source)
-    return PiReading().run(json_lines(plain, NAME, packed=plain is not source))
+    return PiReading().run(lines_or_list(source, NAME))
 
 
 def usage_of(stated: dict[str, Any], *, ended: bool = True) -> Usage | None:

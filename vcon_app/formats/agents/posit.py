@@ -30,7 +30,7 @@ def detect(head: Head) -> bool:
     tree = head.shape.get("root") == "{" and "schemaVersion" in head.keys and "messages.item.lmMessageIds" in head.shape
     return tree or any(
         isinstance(line.get("id"), int) and "role" in dict_of(line.get("message")) and line.keys() <= {"id", "message"}
-        for line in head.lines[:10]
+        for line in head.records[:10]
     )
 
 

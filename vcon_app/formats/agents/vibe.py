@@ -29,7 +29,7 @@ META = frozenset({"session_id", "stats", "start_time"})
 
 def detect(head: Head) -> bool:
     """By messages with ``message_id``, or by the facts of a session with its statistics."""
-    if any("role" in line and "content" in line and _is_ours(line) for line in head.lines[:5]):
+    if any("role" in line and "content" in line and _is_ours(line) for line in head.records[:5]):
         return True
     inner = isinstance(head.shape.get("metadata.session_id"), str) and head.shape.get("metadata.stats") == "{"
     return (head.keys >= META and head.shape.get("stats") == "{") or inner

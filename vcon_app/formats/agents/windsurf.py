@@ -13,8 +13,9 @@ from ...drafts import Draft, ToolDraft
 from ..common.agents.pieces import Piece, readable
 from ..common.agents.places import session_of
 from ..common.agents.reading import PERSON, AgentReading
-from ..common.head import Head, open_gzip
-from ..common.lines import Line, json_lines
+from ..common.head import Head
+from ..common.lines import Line
+from ..common.records import lines_or_list
 from ..common.values import dict_of, text_of
 from ..contract import Spec
 
@@ -38,7 +39,7 @@ ACKNOWLEDGED = {"ACKNOWLEDGEMENT_TYPE_ACCEPT": "approved", "ACKNOWLEDGEMENT_TYPE
 
 def detect(head: Head) -> bool:
     """By lines whose type is the name of what stands in them."""
-    return any(_is_ours(line) for line in head.lines[:10])
+    return any(_is_ours(line) for line in head.records[:10])
 
 
 def _is_ours(line: dict[str, Any]) -> bool:
@@ -53,8 +54,7 @@ def session_in_path(path: str) -> str | None:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one trajectory, a line in memory at a time. Raises ``FormatError``."""
-    plain = open_gzip(source)
-    return WindsurfReading().run(json_lines(plain, NAME, packed=plain is not source))
+    return WindsurfReading().run(lines_or_list(source, NAME))
 
 
 class WindsurfReading(AgentReading):

@@ -38,6 +38,8 @@ def listed(head: Head) -> list[dict[str, Any]]:
     As far as the shape of the file tells it; empty for any other file.
     """
     first = [_first(head)] if head.shape.get("") == "[" else []
+    if any(line.get("subtype") == "init" and "tools" not in line for line in first):  # Cursor's
+        return []
     return first if _is_ours(first) else []
 
 

@@ -23,6 +23,7 @@ SHAPE_LEVELS = 4
 OBJECTS = 50
 FOLLOWED = re.compile(rb"\}\s*\{")
 """Where one object follows another; within JSON it can stand in a text only."""
+OPENED = re.compile(r"[\s,]*\{")
 MARKS = {"start_map": "{", "start_array": "["}
 
 
@@ -53,6 +54,26 @@ class Head:
             if isinstance(value, dict):
                 found.append(value)
         return found if first or len(self.objects) <= max(len(found), 1) else self.objects
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """As ``lines``; of a document that is a list, the objects among its first items: programs join lines so."""
+        return self.lines or self._listed
+
+    @cached_property
+    def _listed(self) -> list[dict[str, Any]]:
+        data = self.data[: SIZES[1]].removeprefix(b"\xef\xbb\xbf").lstrip()
+        if not data.startswith(b"["):
+            return []
+        found: list[dict[str, Any]] = []
+        text, at, decoder = data.decode(errors="replace"), 1, json.JSONDecoder()
+        while len(found) < OBJECTS and (opened := OPENED.match(text, at)):
+            try:
+                value, at = decoder.raw_decode(text, opened.end() - 1)
+            except (ValueError, RecursionError):
+                break
+            found.append(value)
+        return found
 
     @cached_property
     def objects(self) -> list[dict[str, Any]]:

@@ -52,6 +52,16 @@ def records(source: BinaryIO, name: str, wrapper: str = "") -> Iterator[Item]:
         yield from json_lines(plain, name, packed=packed)
 
 
+def lines_or_list(source: BinaryIO, name: str) -> Iterator[Item]:
+    """The objects of lines, or of the list that a program joined them to. Raises ``FormatError``."""
+    plain = open_gzip(source)
+    head = plain.read(SIZES[0])
+    plain.seek(0)
+    if head.removeprefix(BOM).lstrip(BLANK).startswith(b"["):
+        return listed(source, name, "")
+    return json_lines(plain, name, packed=plain is not source)
+
+
 def listed(source: BinaryIO, name: str, wrapper: str) -> Iterator[Item]:
     """The objects of the list ``wrapper`` in one object, however far behind its beginning the list stands."""
     plain = open_gzip(source)

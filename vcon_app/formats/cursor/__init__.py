@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 
 from ...drafts import Draft
 from ..common.head import SIZES, Head, open_gzip
-from ..common.lines import json_lines
 from ..common.reading import Reading
+from ..common.records import lines_or_list
 from ..common.values import dict_of
 from ..contract import Spec
 from .stream import StreamReading, is_stream
@@ -34,7 +34,7 @@ SPEC = Spec(
 
 def detect(head: Head) -> bool:
     """By lines of ``role`` and ``message`` that nobody signs with an id, or by stream-json without a list of tools."""
-    return any(map(_is_line, head.lines)) or is_stream(head.lines) or is_text(head.data)
+    return any(map(_is_line, head.records)) or is_stream(head.records) or is_text(head.data)
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
@@ -48,8 +48,8 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     plain.seek(0)
     if is_text(head.data):
         return TranscriptReading().run(text_lines(plain, packed=plain is not source))
-    reading: Reading = StreamReading() if is_stream(head.lines) else TranscriptReading()
-    return reading.run(json_lines(plain, NAME, packed=plain is not source))
+    reading: Reading = StreamReading() if is_stream(head.records) else TranscriptReading()
+    return reading.run(lines_or_list(source, NAME))
 
 
 def _is_line(line: dict[str, Any]) -> bool:

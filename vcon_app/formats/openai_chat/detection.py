@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..common.head import Head
+from ..common.jsonio import dumps
 from ..common.records import first_records, is_sse
 from .items import TYPES
 from .shapes import ASKING, FOREIGN, ROLES, TRAINING, kind_of
@@ -17,6 +18,8 @@ CLINE = (b"<environment_details>", b'"<task>')
 OTHERS = frozenset({
     "timestamp", "session_id", "message", "metadata", "id", "ts", "message_id", "model_id", "created", "injected",
 })  # fmt: skip
+LINES = frozenset({"session_id", "ts", "message_id", "model_id", "created", "injected", "prompt_index"})
+"""Members of lines of agents, where a program joined these to a list."""
 ALONE = ("chunk", "event", "completion", "response", "request", "state", "entry")
 """Kinds of a record that no other tool writes on a line."""
 
@@ -45,14 +48,15 @@ def _is_others(value: dict[str, Any]) -> bool:
 
 def _is_list(head: Head, shape: dict[str, Any]) -> bool:
     item = frozenset(path[5:] for path in shape if path.startswith("item.") and path.count(".") == 1)
-    if _is_object(shape, "item.", item):
+    first = Head(dumps(head.records[0])) if head.records else None  # the shape of a list has members of all its items
+    if _is_object(first.shape, "", first.keys) if first else _is_object(shape, "item.", item):
         return True
     if FOREIGN & item or "extra" in item or any(mark in head.data[:65536] for mark in (*MINI_SWE, *CLINE)):
         return False
     if shape.get("item.type") in TYPES and isinstance(shape.get("item.type"), str):
         return "item.timestamp" not in shape
     said = shape.get("item.role") in ROLES and bool({"content", "tool_calls"} & item) and "type" not in item
-    return said and "timestamp" not in item
+    return said and "timestamp" not in item and not any(LINES & value.keys() for value in head.records)
 
 
 def _is_object(shape: dict[str, Any], place: str, keys: frozenset[str]) -> bool:
