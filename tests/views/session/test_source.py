@@ -81,7 +81,7 @@ def test_the_inspector_names_the_file_the_place_and_what_is_odd_there(viewer, im
         assert words in text
     assert "Elsewhere" not in text
     assert (
-        "Nothing odd was found here"
+        "No problems found"
         in Page(viewer.get(f"{path_of(imported_session)}/events/1?tab=source", **FETCHED).content).text
     )
 
