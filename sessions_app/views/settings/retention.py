@@ -71,7 +71,7 @@ class KeepForm(forms.Form):
 
     keep_days = forms.IntegerField(
         min_value=1, max_value=keeping.MOST_DAYS, required=False, label=gettext_lazy("Days that sessions are kept"),
-        help_text=gettext_lazy("So many days after its last event came in, a session is deleted. Empty: for good."),
+        help_text=gettext_lazy("So many days after its last event came in, a session is deleted."),
     )  # fmt: skip
 
 
