@@ -331,7 +331,7 @@ def _get(
 
 @contextmanager
 def _postgres(composition: Composition) -> Iterator[None]:
-    """A PostgreSQL 18 as the image of that name makes it: a superuser with a password, and the script of ``configs``."""
+    """A PostgreSQL 18 as that image makes it: a superuser with a password, and the script of ``configs``."""
     given = composition.environment("postgres")
     home = composition.place / "postgres"
     home.mkdir()
