@@ -130,21 +130,11 @@ def _more(name: str) -> str:
 def _add(called: str, requests: str) -> str:
     """The statement that brings turns and totals up to date. Tells whether the totals have to be counted anew.
 
-    A turn is looked up by LIMIT 1: with a plain join PostgreSQL may read every turn of the session for the one. It is
-    written where it was found, and not by ON CONFLICT, which locks it first and writes that down.
+    A turn is looked up by LIMIT 1: with a plain join PostgreSQL may read every turn of the session for the one.
     """
     nullable = (*TOKENS, *COSTS)
     kept = [f"CASE WHEN r.turn IS NULL THEN t.{n} ELSE r.{n} END AS {n}" for n in nullable]
     kept += [f"CASE WHEN r.turn IS NULL THEN coalesce(t.{n}, 0) ELSE r.{n} END AS {n}" for n in COUNTS]
-    written = f"""
-              new.index, new.last_seq, new.started_at, new.ended_at, new.model_names, old.index AS was,
-              {", ".join(f"new.{n} - coalesce(old.{n}, 0) AS {n}" for n in ("event_count", "tool_calls", "errors"))},
-              {", ".join(f"coalesce(new.{n}, 0) - coalesce(old.{n}, 0) AS {n}" for n in (*nullable, *COUNTS))},
-              {", ".join(f"new.{n} IS NOT NULL AS known_{n}" for n in nullable)},
-              NOT coalesce(old.model_names, '{{}}') <@ new.model_names
-                  OR {" OR ".join(f"old.{n} IS NOT NULL AND new.{n} IS NULL" for n in nullable)} AS is_less,
-              old.index IS NULL OR old.started_at IS DISTINCT FROM new.started_at AS is_moved,
-              {FIRST_BY_TIME} AS is_first"""
     return f"""
 WITH logged AS (
     SELECT turn, min(seq) AS first_seq, max(seq) AS last_seq, count(*) AS event_count, min(at) AS started_at,
@@ -154,31 +144,29 @@ WITH logged AS (
     FROM sessions_app_event WHERE session_id = %(session)s AND seq > %(since)s GROUP BY turn
 ), {called}, {requests}, touched AS (
     SELECT turn FROM logged UNION SELECT turn FROM called UNION SELECT turn FROM requests
-), found AS (
-    SELECT touched.turn AS index, t.place, coalesce(t.first_seq, l.first_seq) AS first_seq,
-           greatest(t.last_seq, l.last_seq) AS last_seq,
-           coalesce(t.event_count, 0) + coalesce(l.event_count, 0) AS event_count,
-           least(t.started_at, l.started_at) AS started_at, greatest(t.ended_at, l.ended_at) AS ended_at,
+), written AS (
+    INSERT INTO sessions_app_turn AS kept (session_id, index, {", ".join(TURN)})
+    SELECT %(session)s, touched.turn, coalesce(t.first_seq, l.first_seq), greatest(t.last_seq, l.last_seq),
+           coalesce(t.event_count, 0) + coalesce(l.event_count, 0), least(t.started_at, l.started_at),
+           greatest(t.ended_at, l.ended_at),
            coalesce(t.prompt, (SELECT left(e.text, 2000) FROM sessions_app_event e
-                               WHERE e.session_id = %(session)s AND e.seq = l.prompt_seq), '') AS prompt,
-           {NAMES} AS model_names, coalesce(t.tool_calls, 0) + coalesce(c.tool_calls, 0) AS tool_calls,
-           coalesce(t.errors, 0) + coalesce(l.errors, 0) + coalesce(c.errors, 0) AS errors, {", ".join(kept)}
+                               WHERE e.session_id = %(session)s AND e.seq = l.prompt_seq), ''),
+           {NAMES}, coalesce(t.tool_calls, 0) + coalesce(c.tool_calls, 0),
+           coalesce(t.errors, 0) + coalesce(l.errors, 0) + coalesce(c.errors, 0), {", ".join(kept)}
     FROM touched LEFT JOIN LATERAL (
-        SELECT *, ctid AS place FROM sessions_app_turn t
-        WHERE t.session_id = %(session)s AND t.index = touched.turn LIMIT 1
+        SELECT * FROM sessions_app_turn t WHERE t.session_id = %(session)s AND t.index = touched.turn LIMIT 1
     ) t ON true LEFT JOIN logged l ON l.turn = touched.turn LEFT JOIN called c ON c.turn = touched.turn
     LEFT JOIN requests r ON r.turn = touched.turn
-), made AS (
-    INSERT INTO sessions_app_turn (session_id, index, {", ".join(TURN)})
-    SELECT %(session)s, index, {", ".join(TURN)} FROM found WHERE place IS NULL
-    RETURNING {written}
-), grown AS (
-    UPDATE sessions_app_turn t SET {", ".join(f"{n} = found.{n}" for n in TURN)}
-    FROM found WHERE t.ctid = found.place
-        AND ({", ".join(f"t.{n}" for n in TURN)}) IS DISTINCT FROM ({", ".join(f"found.{n}" for n in TURN)})
-    RETURNING {written}
-), written AS (
-    SELECT * FROM made UNION ALL SELECT * FROM grown
+    ON CONFLICT (session_id, index) DO UPDATE SET {", ".join(f"{n} = excluded.{n}" for n in TURN)}
+    WHERE ({", ".join(f"kept.{n}" for n in TURN)}) IS DISTINCT FROM ({", ".join(f"excluded.{n}" for n in TURN)})
+    RETURNING new.index, new.last_seq, new.started_at, new.ended_at, new.model_names, old.index AS was,
+              {", ".join(f"new.{n} - coalesce(old.{n}, 0) AS {n}" for n in ("event_count", "tool_calls", "errors"))},
+              {", ".join(f"coalesce(new.{n}, 0) - coalesce(old.{n}, 0) AS {n}" for n in (*nullable, *COUNTS))},
+              {", ".join(f"new.{n} IS NOT NULL AS known_{n}" for n in nullable)},
+              NOT coalesce(old.model_names, '{{}}') <@ new.model_names
+                  OR {" OR ".join(f"old.{n} IS NOT NULL AND new.{n} IS NULL" for n in nullable)} AS is_less,
+              old.index IS NULL OR old.started_at IS DISTINCT FROM new.started_at AS is_moved,
+              {FIRST_BY_TIME} AS is_first
 ), added AS (
     SELECT max(index) AS last_turn_, max(last_seq) AS last_seq_, min(started_at) AS started_at,
            max(ended_at) AS ended_at, count(*) FILTER (WHERE was IS NULL AND index > 0) AS turns_,
