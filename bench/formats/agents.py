@@ -2,7 +2,8 @@
 
 Of each kind the files of ``../shared/corpus/more-agents``: how many are read, how many are refused (each with its words
 with ``--why``), and of those read how many have the tokens and the tool calls that were counted independently. The exit
-status is 1 when a file is neither read nor refused, or tokens differ and nothing in ``MENDED`` says why.
+status is 1 when a file is neither read nor refused, or tokens or calls differ and neither ``MENDED`` nor ``CALLS`` says
+why.
 """
 
 from __future__ import annotations
@@ -21,6 +22,14 @@ from .corpus import File, calls_in, further, tokens_in
 COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning")
 MENDED = {"openhands-v0/All-Hands-AI__OpenHands/output.jsonl": {"input": 1_913_342, "output": 13_341}}
 """Its three instances have a running total each, which begins anew; the manifest has the last one's alone."""
+CALLS = {
+    "copilot-vscode/git-ai-project__git-ai/copilot_session_event_stream.jsonl": 2,
+    "copilot-vscode/git-ai-project__git-ai/copilot_vscode_event_stream.jsonl": 2,
+    "grok/jazzyalex__agent-sessions/chat_history.jsonl": 3,
+    "grok/kenn-io__agentsview/chat_history.jsonl": 2,
+}
+"""Calls that the manifest lacks: two logs of events were counted as chat sessions, which they are not, and calls that
+Grok makes on xAI's side (``backend_tool_call``) as none."""
 
 
 @dataclass
@@ -53,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"    {line}")
     totals = [sum(t.files for t in tallies.values()), sum(t.read for t in tallies.values())]
     print(f"{totals[0]} files, {totals[1]} read, {sum(len(t.refused) for t in tallies.values())} refused in words")
-    return int(any(tally.tokens for tally in tallies.values()))
+    return int(any(tally.tokens or tally.calls for tally in tallies.values()))
 
 
 def _count(file: File, tally: Tally) -> None:
@@ -73,7 +82,7 @@ def _count(file: File, tally: Tally) -> None:
         if different := {key: (ours[key], value) for key, value in stated.items() if ours[key] != value}:
             tally.tokens += 1
             tally.odd.append(f"{name}: tokens (ours, theirs) {different}")
-    calls = file.entry.get("tool_calls")
+    calls = CALLS.get(file.entry["file"], file.entry.get("tool_calls"))
     if calls is not None and calls != calls_in(drafts):
         tally.calls += 1
         tally.odd.append(f"{name}: {calls_in(drafts)} calls, {calls} in the manifest")

@@ -103,7 +103,9 @@ def _returned(piece: Piece, content: Any, pointer: str) -> Piece:
     failure = text_of(error) or text_of(dict_of(error).get("message"))
     status = text_of(run.get("status"))
     data = scalars_of({"status": status}) if status and status not in STATUSES else {}
-    return replace(piece, text=text or failure, value=value, status=STATUSES.get(status), data=data)
+    code = dict_of(run.get("result")).get("exitCode")
+    outcome = "error" if isinstance(code, int) and code != 0 and status == "done" else STATUSES.get(status)
+    return replace(piece, text=text or failure, value=value, status=outcome, data=data)
 
 
 def _noted(piece: Piece) -> Piece:

@@ -18,6 +18,7 @@ from ..common.facts import ID_LIMIT
 from ..common.head import Head
 from ..common.lines import Line
 from ..common.records import records
+from ..common.spans.parts import parsed_if_json
 from ..common.usage import uncached
 from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
 from ..contract import Spec
@@ -118,9 +119,10 @@ def _own(piece: Piece, message: dict[str, Any]) -> Piece:
         content = message.get("content")
         block = dict_of(content[int(place)] if isinstance(content, list) else content)
         return replace(piece, kind="context", text=text_of(block.get("content")))
-    answers = [dict_of(item) for item in list_of(piece.value)] if piece.kind == "result" else []
+    brought = piece.value if piece.value is not None else parsed_if_json(piece.text)
+    answers = [dict_of(item) for item in list_of(brought)] if piece.kind == "result" else []
     if not answers or not all("result" in item for item in answers):
         return piece
     failed = [item.get("success") is False for item in answers]
     text = "\n".join(filter(None, (text_of(item.get("result")) for item in answers)))
-    return replace(piece, text=piece.text or text, status="error" if all(failed) else piece.status)
+    return replace(piece, text=text or piece.text, value=answers, status="error" if all(failed) else piece.status)

@@ -118,7 +118,10 @@ class DroidReading(AgentReading):
             )
         elif kind == "error":
             yield line.event("error", text_of(value.get("message")), data=scalars_of({"source": value.get("source")}))
-        elif kind in ("session_start", "system", "todo_state", "session_end", "compaction_state"):
+        elif kind == "compaction_state":
+            text, skip = text_of(value.get("summaryText")), frozenset({"id", "timestamp", "summaryText"})
+            yield line.event("compaction", text, at_path="/summaryText", data=scalars_of(value, skip))
+        elif kind in ("session_start", "system", "todo_state", "session_end"):
             todos = text_of(dict_of(value.get("todos")).get("todos"))
             skip = frozenset({"id", "timestamp", "owner"})  # the owner is the name of an account
             yield line.event("system", todos, data=scalars_of(value, skip))

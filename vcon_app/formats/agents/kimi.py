@@ -38,6 +38,7 @@ STATE_FILES = (
 """Members of ``state.json`` beside a session, of both ages."""
 BEGINNING = 65_536
 """Bytes in which it is recognised."""
+TIMES = frozenset({"time", "agentId"})
 PERSON: Actor = ("person", "")
 STATES = (
     "tools.", "llm.tools_snapshot", "permission.", "plan_mode.", "full_compaction.", "token_counting.", "runtime.",
@@ -144,10 +145,8 @@ class KimiReading(ChatReading):
             if teller:
                 yield from teller(self, line, value)
             elif kind.startswith(STATES):
-                skip = frozenset({"time", "agentId"})
-                yield line.event(
-                    "system", text_of(value.get("systemPrompt")), data=scalars_of(value, skip | {"systemPrompt"})
-                )
+                told = scalars_of(value, TIMES | {"systemPrompt"})
+                yield line.event("system", text_of(value.get("systemPrompt")), data=told)
             else:
                 yield self.unknown(line, unknown_type(value.get("type")))
 
@@ -235,6 +234,15 @@ def appended(reading: KimiReading, line: Line, value: dict[str, Any]) -> Iterato
 
 def cancelled(reading: KimiReading, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
     yield line.event("status", actor=PERSON, data={"type": "turn.cancel"})
+
+
+def ended(reading: KimiReading, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
+    """The end of a turn, and why where it failed."""
+    error = value.get("error")
+    text = text_of(error) or text_of(dict_of(error).get("message"))
+    yield line.event(
+        "error" if text else "system", text, at_path="/error" if text else "", data=scalars_of(value, TIMES)
+    )
 
 
 def usage_record(reading: KimiReading, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
@@ -358,7 +366,7 @@ Teller = Callable[[KimiReading, Line, dict[str, Any]], Iterable[Draft]]
 TELLERS: dict[str, Teller] = {
     "turn.prompt": prompt, "turn.steer": prompt, "turn.cancel": cancelled, "context.append_message": appended,
     "usage.record": usage_record, "context.apply_compaction": compacted, "context.append_loop_event": loop,
-    "permission.record_approval_result": decided,
+    "permission.record_approval_result": decided, "turn.ended": ended,
 }  # fmt: skip
 OLD: dict[str, Teller] = {
     "TurnBegin": began, "SteerInput": began, "ContentPart": part, "ToolCall": called, "ToolResult": result,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from ...drafts import Draft, Usage
+from ...drafts import Draft, Kind, Usage
 from ..common.agents.pieces import Piece, pieces_of, readable, shown
 from ..common.agents.reading import PERSON, AgentReading
 from ..common.documents import dollars
@@ -32,6 +32,9 @@ STAMP = re.compile(r"\[([A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,20})\]\
 """What OpenClaw's gateway puts before the words of a person: who sent them, and when."""
 SETTINGS = frozenset({"model_change", "thinking_level_change", "label", "session_info", "custom", "compaction_start",
                       "compaction_end", "session_compact", "compact"})  # fmt: skip
+SUMMED = frozenset({"role", "summary", "timestamp"})
+GATEWAY = "openclaw"
+"""Provider of what OpenClaw's gateway wrote itself: no model said it."""
 SUMMARIES = frozenset({"compaction", "compactionSummary"})
 BRANCHES = frozenset({"branch_summary", "branchSummary"})
 
@@ -109,6 +112,8 @@ class PiReading(AgentReading):
             text, rest = readable(value.get("content"))
             data = {"type": text_of(value.get("customType"))[:100] or kind} | ({"content": rest} if rest else {})
             yield line.event("injected_context", text, data=data)
+        elif value.get("customType") == "openclaw:prompt-error":
+            yield line.event("error", text_of(dict_of(value.get("data")).get("error")), data=_setting(value, kind))
         elif kind in SETTINGS:
             yield line.event("system", data=_setting(value, kind))
         else:
@@ -162,8 +167,9 @@ def assistant(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterat
     cost = dollars(dict_of(stated.get("cost")).get("total")) or None  # 0 is written where no price is known
     own = text_of(line.value.get("id"))[:ID_LIMIT]  # not responseId: some servers give one id to every response
     data = scalars_of({key: message.get(key) for key in ("provider", "api", "stopReason", "duration", "ttft")})
+    model = message.get("model") if message.get("provider") != GATEWAY else None
     yield from reading.message(
-        line, "assistant", pieces_of(message.get("content"), "/message/content"), model=message.get("model"),
+        line, "assistant", pieces_of(message.get("content"), "/message/content"), model=model,
         usage=usage, cost=cost if usage else None, request=own or None, data=data,
     )  # fmt: skip
     if error := text_of(message.get("errorMessage")):
@@ -210,6 +216,19 @@ def _setting(value: dict[str, Any], kind: str) -> dict[str, Any]:
     )  # fmt: skip
 
 
+def summary(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterator[Draft]:
+    """What stands in the context in place of what was said before, or on a branch that was left."""
+    kind: Kind = "compaction" if message.get("role") in SUMMARIES else "injected_context"
+    yield line.event(
+        kind, text_of(message.get("summary")), at_path="/message/summary", data=scalars_of(message, SUMMED)
+    )
+
+
+def custom(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterator[Draft]:
+    yield from reading.message(line, "context", pieces_of(message.get("content"), "/message/content"))
+
+
 ROLES: dict[str, Callable[[PiReading, Line, dict[str, Any]], Iterable[Draft]]] = {
     "user": user, "assistant": assistant, "toolResult": tool_result, "bashExecution": bash, "system": system,
+    "branchSummary": summary, "compactionSummary": summary, "custom": custom, "hookMessage": custom,
 }  # fmt: skip

@@ -19,6 +19,8 @@ TYPES = frozenset({
     "user", "assistant", "system", "summary", "ai-title", "custom-title", "attachment", "progress", "queue-operation",
     "file-history-snapshot", "pr-link", *NOTES,
 })  # fmt: skip
+DROIDS = ("tool_call", "message", "completion")
+"""Types of lines that Droid streams behind an init like ours."""
 IDS = frozenset({"uuid", "parentUuid", "leafUuid", "isSidechain"})
 
 
@@ -58,6 +60,8 @@ def _first(head: Head) -> dict[str, Any]:
 
 def is_stream(lines: list[dict[str, Any]]) -> bool:
     """stream-json: ``system/init`` with a list of tools (Cursor's has none) and snake_case session ids."""
+    if any(line.get("type") in DROIDS for line in lines):
+        return False
     first = next((line for line in lines if line.get("subtype") == "init" and line.get("type") == "system"), {})
     return isinstance(first.get("tools"), list) and "session_id" in first and "sessionId" not in first
 

@@ -7,11 +7,24 @@ from decimal import Decimal
 from typing import Any
 
 from ....drafts import Draft, Usage
+from ..apis.openai import arguments_of
 from ..calls import id_of
 from ..lines import Line
-from ..values import text_of
+from ..values import FIELD_LIMIT, dict_of, text_of
 from .pieces import Piece, openai_pieces, pieces_of, readable
 from .reading import AgentReading
+
+
+def outcome_of(message: dict[str, Any], text: str) -> str | None:
+    """What became of a call, where its result says so by a flag, or is JSON with an exit code or an error."""
+    failed = message.get("is_error", message.get("isError"))
+    if isinstance(failed, bool):
+        return "error" if failed else "ok"
+    told = dict_of(arguments_of(text)) if text.startswith("{") and '"exit_code"' in text[:FIELD_LIMIT] else {}
+    code = told.get("exit_code")
+    if told.get("error") or (isinstance(code, int) and code != 0):
+        return "error"
+    return "ok" if code == 0 else None
 
 
 class ChatReading(AgentReading):
@@ -34,7 +47,8 @@ class ChatReading(AgentReading):
         elif role in ("tool", "function"):
             text, value = readable(message.get("content"))
             name = id_of(message.get("name")) or id_of(message.get("tool_name"))
-            piece = Piece("result", text, "/content", id_of(message.get("tool_call_id")), name, value)
+            call_id = id_of(message.get("tool_call_id"))
+            piece = Piece("result", text, "/content", call_id, name, value, outcome_of(message, text))
             yield from self.message(line, "tool", [piece], data=data)
         else:
             yield self.unknown(line, f"role {text_of(role)[:100]!r}")
