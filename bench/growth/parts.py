@@ -48,7 +48,7 @@ WANTED = {"reads": 1.7, "imports": 3.0}
 LOOK_SECONDS = 0.02
 CONTROLLER = next(path for path in map(Path, ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup")) if path.is_dir())
 """Where groups of processes are made that share CPU: of the kernel's first kind of control groups, or the second."""
-PERIOD = 20_000
+PERIOD = 100_000
 """Microseconds."""
 AT_WORK = """
 SELECT wait_event_type FROM pg_stat_activity
@@ -147,7 +147,7 @@ def running(web: int, workers: int) -> Iterator[tuple[str, int, str, int]]:
 
 @contextmanager
 def held(up: int, part: str, share: float | None) -> Iterator[None]:
-    """Each process of a part gets no more than a share of a core, in turns of 20 ms."""
+    """Each process of a part gets no more than a share of a core, in turns of a tenth of a second."""
     groups: list[Path] = []
     for process in psutil.Process(up).children(recursive=True) if share else ():
         if re.fullmatch(rf"desk-{part}(-\d+)?", process.name()):
@@ -199,13 +199,15 @@ def _reads(web: int, seconds: float, share: float | None) -> Work:
 
 
 def _imports(workers: int, files: int, share: float | None) -> Work:
-    """Files, from the first one sent to the last one done."""
+    """Files, from the first one sent to the last one done, of an agent that is known."""
     with running(1, workers) as (data_dir, port, key, up):
         source = transcripts.cached(LINES)[0]
+        _send(port, key, source, "first.jsonl", files)  # it makes the agent, for which the others would wait once
+        _wait_for_imports(port, key, 1)
         with held(up, "worker", share), watched(data_dir, up) as work:
             with ThreadPoolExecutor(4) as threads:
                 list(threads.map(lambda number: _send(port, key, source, f"file-{number}.jsonl", number), range(files)))
-            _wait_for_imports(port, key, files)
+            _wait_for_imports(port, key, files + 1)
         work.done = files
         return work
 
