@@ -56,7 +56,7 @@ class Said:
     """The strings of some values, asked for a text as a whole, by its lines, and as JSON."""
 
     def __init__(self, values: list[Any]) -> None:
-        self._texts = {text for _, text in _strings(values, frozenset())}
+        self._texts = set(_texts(values))
         self._joined: str | None = None
         self._left = EFFORT
 
@@ -100,6 +100,23 @@ def _strings(value: Any, skip: frozenset[str]) -> Iterator[tuple[str, str]]:
             yield place, one
         elif isinstance(one, (dict, list)):
             stack.append(_members(place, one, skip))
+
+
+def _texts(values: Any) -> Iterator[str]:
+    """As ``_strings``, without their places: most are looked at and found, in every record."""
+    stack: list[Iterator[Any]] = [iter(values)]
+    for _ in range(MOST_LOOKED_AT):
+        one = next(stack[-1], stack)
+        if one is stack:
+            stack.pop()
+            if not stack:
+                return
+        elif isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            stack.append(iter(one.values()))
+        elif isinstance(one, list):
+            stack.append(iter(one))
 
 
 def _members(place: str, value: Any, skip: frozenset[str]) -> Iterator[tuple[str, Any]]:
