@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import logging
 import os
 import re
 import shlex
@@ -38,7 +39,7 @@ from tests.services.files import transcript
 
 from .measure import table
 from .places import ROOT
-from .two_hosts import RABBITMQ, until
+from .two_hosts import RABBITMQ, answers, until
 
 NEWNS, NEWNET = 0x00020000, 0x40000000
 SECONDS = 120.0
@@ -88,12 +89,13 @@ def walk(place: Path, python: Path) -> Iterator[tuple[str, str]]:
         for name, start in (("postgres", _postgres), ("rabbitmq", _rabbitmq), ("storage", _storage)):
             ends.enter_context(start(composition))
             yield name, "answers"
-        containers = {name: ends.enter_context(composition.container(name)) for name in composition.replicas()}
-        prepare = containers.pop("prepare")
+        prepare = ends.enter_context(composition.container("prepare"))
         assert prepare.process.wait(SECONDS) == 0, prepare.said()
         link = re.search(r"\S*/sign-in/\S+", prepare.said())
         assert link, prepare.said()
         yield "prepare", "says a sign-in link"
+        others = [name for name in composition.replicas() if name != "prepare"]
+        containers = {name: ends.enter_context(composition.container(name)) for name in others}
         for name, container in containers.items():
             assert until(lambda one=container: one.is_well(), SECONDS), (name, container.said())
             yield name, "is well"
@@ -155,7 +157,12 @@ class Image:
     def _stage(self, name: str, python: Path) -> Path:
         """A root of its own over this machine's, with the Python of the base image where that has it."""
         root = overlay(self.place, name, ["/"])
+        # A base image knows nobody of this machine.
+        for accounts in ("passwd", "shadow", "group", "gshadow"):
+            lines = (root / "etc" / accounts).read_text().splitlines(keepends=True)
+            (root / "etc" / accounts).write_text("".join(line for line in lines if not line.startswith("countersign:")))
         shutil.copytree(python, root / "usr/local", symlinks=True, dirs_exist_ok=True, ignore=_without_tests)
+        _in_root(root, ["ldconfig"], self.environment)
         return root
 
     def _copy(self, root: Path, stages: dict[str, Path], rest: str) -> None:
@@ -212,7 +219,7 @@ class Composition:
 
     @contextmanager
     def container(self, name: str) -> Iterator[Container]:
-        """A service that runs. What it is to wait for is up to the caller: only ``prepare`` is not waited for twice."""
+        """A service that runs; what it depends on is there."""
         service = name.split("#")[0]
         root = overlay(self.place, f"c-{name}", [str(self.place / "image.added"), "/"])
         data = self.place / "image.added/var/lib/countersign"
@@ -239,9 +246,7 @@ class Composition:
 class Container:
     """A process of the image with the environment of its service."""
 
-    def __init__(
-        self, name: str, root: Path, image: Image, environment: Mapping[str, str], command: list[str]
-    ) -> None:
+    def __init__(self, name: str, root: Path, image: Image, environment: Mapping[str, str], command: list[str]) -> None:
         self.name, self.root, self.image = name, root, image
         self.environment = {"HOME": "/var/lib/countersign", **image.environment, **environment}
         self.log = root.parent / f"{name}.log"
@@ -293,7 +298,7 @@ def _use(web: Container, link: str) -> Iterator[tuple[str, str]]:
         assert "Read-only" in web.run("sh", "-c", f"touch {path} 2>&1 || true"), f"{path} can be written to"
     yield "exec", f"user {number}; nothing but the data directory and /tmp can be written to"
     session = _imported(key, transcript(LARGE))
-    status, content = _get(f"/api/v1/sessions/{session}/export?format=vcon&signed=true", key)
+    status, content = _get(f"/api/v1/sessions/{session}/export?format=llmfeed&signed=true", key)
     assert status == 200 and len(content) > 100_000, (status, content[:500])
     yield "import and export", f"{LARGE:,} events in, {len(content) // 1024:,} kB signed out"
     status, said = _get("/readyz")
@@ -331,7 +336,7 @@ def _get(
 
 @contextmanager
 def _postgres(composition: Composition) -> Iterator[None]:
-    """A PostgreSQL 18 as that image makes it: a superuser with a password, and the script of ``configs``."""
+    """A PostgreSQL 18 as its image makes it: a superuser with a password, and what the script of ``configs`` does."""
     given = composition.environment("postgres")
     home = composition.place / "postgres"
     home.mkdir()
@@ -384,7 +389,7 @@ def _rabbitmq(composition: Composition) -> Iterator[None]:
             preexec_fn=partial(die_with_parent, os.getpid()),
         )  # fmt: skip
     try:
-        assert until(lambda: _answers(5672), 60), (composition.place / "rabbitmq.log").read_text()[-2_000:]
+        assert until(lambda: answers(5672), 60), (composition.place / "rabbitmq.log").read_text()[-2_000:]
         yield
     finally:
         os.killpg(node.pid, 15)
@@ -398,6 +403,7 @@ def _storage(composition: Composition) -> Iterator[None]:
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer("127.0.0.1", 9000, verbose=False)
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
     server.start()
     given = composition.environment("prepare")
     boto3.client(
@@ -432,14 +438,6 @@ def _without_tests(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if name in ("test", "tests", "__pycache__")} | {
         name for name in names if name == "site-packages" and "lib/python" in folder
     }
-
-
-def _answers(port: int) -> bool:
-    import socket
-
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-        return True
-    return False
 
 
 def _mount(*arguments: str) -> None:
