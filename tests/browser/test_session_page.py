@@ -70,7 +70,7 @@ def test_keys_lead_through_events_turns_and_errors(open_page, completed_session)
     page = open_page(path_of(completed_session))
     page.keyboard.press("j")
     page.keyboard.press("j")
-    assert focused(page) == "2"
+    assert wait_until(lambda: focused(page) == "2", PATIENCE), "the keys come with the first one"
     page.keyboard.press("k")
     assert focused(page) == "1"
     page.keyboard.press("]")
