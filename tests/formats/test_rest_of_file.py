@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import json
 import sqlite3
@@ -11,7 +12,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from vcon_app.drafts import EventDraft, SessionDraft, ToolDraft
+from vcon_app.drafts import EventDraft, FormatError, SessionDraft, ToolDraft
 from vcon_app.formats import rest_of_file
 from vcon_app.formats.rest_of_file import Shown, TooLarge, rest_of
 
@@ -95,8 +96,19 @@ def test_a_file_that_is_too_large_is_left_alone(data):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\x00\xff", b"{", b"PK\x03\x04", b"\xa1\x61", b"[" * 900 + b'"zq"' + b"]" * 900]
+    "data",
+    [
+        b"",
+        b"\x00\xff",
+        b"{",
+        b"PK\x03\x04",
+        b"\xa1\x61",
+        b"[" * 900 + b'"zq"' + b"]" * 900,
+        gzip.compress(b"{}" * 900)[:30],
+        gzip.compress(b"{}")[:-8] + b"\n{",
+        b"\x1f\x8b\x08\x00" + b"\xff" * 50,
+    ],
 )
 def test_hostile_bytes_make_no_error_that_nobody_expects(data):
-    with contextlib.suppress(TooLarge, ValueError):
+    with contextlib.suppress(TooLarge, FormatError):
         told(data)

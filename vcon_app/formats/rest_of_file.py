@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import base64
 import binascii
+import gzip
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import BinaryIO
 
-from ..drafts import EventDraft, Json, SessionDraft
+from ..drafts import EventDraft, FormatError, Json, SessionDraft
 from ..signing import cbor
 from .common import zips
 from .common.head import SIZES, Head, open_gzip
@@ -35,6 +37,7 @@ DEEPEST = 60
 """Lists and objects that are nested deeper are told as the JSON that they are."""
 PROSE = 20
 """Characters from which a text with a blank in it is kept before others, where there are too many."""
+DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError)
 HEADING = 2
 """Lines of a text before the first event of a session that are its own."""
 MARKUP = "#> "
@@ -290,7 +293,10 @@ def _cell(cell: Json) -> Json:
 
 
 def _text(source: BinaryIO, ours: _Own | None, whole: Place) -> Iterator[tuple[Place, Json]]:
-    data = open_gzip(source).read(MOST_BYTES + 1)
+    try:
+        data = open_gzip(source).read(MOST_BYTES + 1)
+    except DAMAGE as fault:
+        raise FormatError(f"it is damaged: {fault}") from None
     if len(data) > MOST_BYTES:
         raise TooLarge
     try:
