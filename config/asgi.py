@@ -4,18 +4,19 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+import django  # noqa: E402
+
+django.setup(set_prefix=False)  # before what imports models: until then there are none
+
 from django.conf import settings  # noqa: E402
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: E402
-from django.core.asgi import get_asgi_application  # noqa: E402
 
 from config.database import pool  # noqa: E402
 from config.web import gate  # noqa: E402
-
-_django = get_asgi_application()  # before what imports models: until then there are none
-
 from config.web.admission import Admission  # noqa: E402
 from config.web.bodies import BodyLimits, limits  # noqa: E402
 from config.web.disk_room import DiskRoom  # noqa: E402
+from config.web.handler import Handler  # noqa: E402
 from config.web.proxies import ForwardedHeaders  # noqa: E402
 from config.web.static import StaticFiles  # noqa: E402
 
@@ -25,6 +26,7 @@ passwords are followed by a sign-in.
 """
 pool.share(gate.AT_ONCE + READERS)
 
+_django = Handler()
 _files = (
     Admission(ASGIStaticFilesHandler(_django))
     if settings.DEBUG

@@ -280,6 +280,7 @@ SENT: dict[str, BaseSchedule] = {
     "sessions_app.tasks.remove_old": crontab(minute=23, hour="*/6"),
     "sessions_app.tasks.make_event_months": crontab(minute=11, hour="*/6"),
     "sessions_app.tasks.apply_retention": crontab(minute="*/10"),
+    "vcon_app.tasks.delete_what_is_over": crontab(minute="5-59/10"),
 }
 """Task -> when it is sent to a worker."""
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -78,6 +79,10 @@ class Link:
 _FIELDS = len(COLUMNS).to_bytes(2)
 _UUID_LENGTH, _SEQ_LENGTH = (16).to_bytes(4), (4).to_bytes(4)
 _NULL = (-1).to_bytes(4, signed=True)
+_LENGTH = struct.Struct(">i").unpack_from
+FIRST_OF_ANY_LENGTH = COLUMNS.index("kind")
+_BEFORE = 2 + 3 * (4 + 16) + 4 + 4
+"""Bytes of a row before that column: the number of fields, three ids, and ``seq``, each behind its length."""
 
 
 def link(previous: bytes, header: Header, rows: Iterable[bytes]) -> Link:
@@ -107,6 +112,21 @@ def encoded(fields: Sequence[bytes | None]) -> bytes:
     for field in fields:
         parts += (_NULL,) if field is None else (len(field).to_bytes(4), field)
     return b"".join(parts)
+
+
+def fields(row: bytes, end: int) -> list[bytes | None]:
+    """Fields of a row in binary form, from ``FIRST_OF_ANY_LENGTH`` until before the one at place ``end``."""
+    found: list[bytes | None] = []
+    at = _BEFORE
+    for _ in range(end - FIRST_OF_ANY_LENGTH):
+        (size,) = _LENGTH(row, at)
+        at += 4
+        if size < 0:
+            found.append(None)
+        else:
+            found.append(row[at : at + size])
+            at += size
+    return found
 
 
 def first_difference(first_seq: int, kept: bytes, computed: bytes) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from datetime import datetime
 from uuid import UUID
 
 _lock = threading.Lock()
@@ -30,6 +31,11 @@ def uuid7_texts(count: int) -> list[str]:
         tail = int.from_bytes(noise[8 * i : 8 * i + 8]) & 0x3FFF_FFFF_FFFF_FFFF
         ids.append(f"{millisecond << 80 | 0x7 << 76 | counter << 64 | 0x2 << 62 | tail:032x}")
     return ids
+
+
+def first_id(moment: datetime) -> UUID:
+    """The least id of what is made from that moment on."""
+    return UUID(int=int(moment.timestamp() * 1_000) << 80)
 
 
 def _reserve(count: int) -> int:

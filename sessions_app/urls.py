@@ -235,6 +235,7 @@ settings_urls = [
     path("settings/secrets/<uuid:secret_id>/replace/", secrets.replace, name="secret-replace"),
     path("settings/secrets/<uuid:secret_id>/remove/", secrets.remove, name="secret-remove"),
     path("settings/retention/", retention.index, name="retention"),
+    path("settings/retention/keep/", retention.keep, name="retention-keep"),
     path("settings/absences/", absences.index, name="absence-list"),
     path("settings/absences/<uuid:absence_id>/remove/", absences.remove, name="absence-remove"),
     path("settings/workspace/", workspace.rename, name="workspace-rename"),

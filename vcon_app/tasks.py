@@ -7,7 +7,7 @@ from uuid import UUID
 from celery import shared_task
 
 from .services.checkpoints import making, publishing
-from .services.erasure import file_removal, months
+from .services.erasure import file_removal, months, over
 from .services.exports import export_jobs
 from .services.imports import families, import_jobs
 from .services.spans import receiving, telling
@@ -55,6 +55,12 @@ def sweep() -> int:
     links families whose import was killed before it did."""
     spans, linked = receiving.sweep() + telling.sweep(), families.settle()
     return import_jobs.sweep() + export_jobs.sweep() + signatures.sweep() + file_removal.sweep() + spans + linked
+
+
+@shared_task
+def delete_what_is_over() -> int:
+    """Sent every 10 min by the scheduler: sessions go that their workspace has kept for its days."""
+    return over.sweep()
 
 
 @shared_task

@@ -134,6 +134,21 @@ def difference(session: SessionDraft, events: list[EventDraft], written: bytes) 
     return ""
 
 
+def long_values(name: str) -> Callable[[str], Any]:
+    """What the desk gives a writer beside the session: values that the reader left in the original."""
+
+    def at(pointer: str) -> Any:
+        try:
+            value = json.loads((corpus.CORPUS / name).read_bytes())
+        except ValueError:
+            raise LookupError(pointer) from None
+        for token in pointer.split("/")[1:]:
+            value = value[int(token) if isinstance(value, list) else token]
+        return value
+
+    return at
+
+
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--mutations", type=int, default=0, help="so many mutated files through the writers, too")
@@ -145,7 +160,8 @@ def main() -> int:
         for name, (session, events) in found:
             for format, faults_of in checked.items():
                 row = format if is_whole else f"{format}, mutated"
-                data = b"".join(registry.writer(format).write(session, events, Losses(), options=checks.OPTIONS))
+                options = checks.OPTIONS | ({"long_values": long_values(name)} if is_whole else {})
+                data = b"".join(registry.writer(format).write(session, events, Losses(), options=options))
                 wrong = faults_of(data)
                 of[row] += 1
                 good[row] += not wrong

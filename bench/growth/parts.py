@@ -1,4 +1,4 @@
-"""Do more processes do more? ``python -m bench.growth.parts [--seconds 20] [--files 60]``
+"""Do more processes do more? ``python -m bench.growth.parts [--seconds 20] [--files 60] [--share 0.2]``
 
 Reads by 1 and 2 web servers (events of a session by 8 clients, answers a second) and imports by 1 and 4 workers (files
 a second, until the last is done), each on an installation of its own that `up` runs. On cores that are there it should
@@ -6,6 +6,9 @@ be 1.7 and 3 times as many; with fewer idle cores than processes it cannot be. S
 not change: the CPU of one answer or file in the parts and in the database, and which part of the time that backends
 were at work they waited for each other's locks (looked at every 20 ms). Where both are the same with more processes,
 the work of one does not hang on that of another.
+
+``--share`` (as root) makes cores: each web server and each worker is held to that share of a core by the kernel's CPU
+controller, the database to nothing, so that two or four of them and the database fit in the cores of this machine.
 """
 
 from __future__ import annotations
@@ -43,6 +46,10 @@ READY = re.compile(r"ready http://127\.0\.0\.1:(\d+)/ ")
 HEAD = ("what", "processes", "a second", "ratio", "wanted", "parts ms each", "database ms each", "lock waits")
 WANTED = {"reads": 1.7, "imports": 3.0}
 LOOK_SECONDS = 0.02
+CONTROLLER = next(path for path in map(Path, ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup")) if path.is_dir())
+"""Where groups of processes are made that share CPU: of the kernel's first kind of control groups, or the second."""
+PERIOD = 100_000
+"""Microseconds."""
 AT_WORK = """
 SELECT wait_event_type FROM pg_stat_activity
 WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()
@@ -55,12 +62,14 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seconds", type=float, default=20, help="of reading (default 20)")
     options.add_argument("--files", type=int, default=60, help="that are imported (default 60)")
+    options.add_argument("--share", type=float, help="of a core that each web server and worker gets (default: any)")
     chosen = options.parse_args()
-    reads = [_reads(web, chosen.seconds) for web in (1, 2)]
-    imports = [_imports(workers, chosen.files) for workers in (1, 4)]
+    reads = [_reads(web, chosen.seconds, chosen.share) for web in (1, 2)]
+    imports = [_imports(workers, chosen.files, chosen.share) for workers in (1, 4)]
     rows = [*_rows("reads", (1, 2), reads), *_rows("imports", (1, 4), imports)]
     print(table(HEAD, rows))
-    print(f"load {os.getloadavg()[0]:.1f} on {usable_cores()} cores: a ratio above the number of idle cores cannot be")
+    told = f"each held to {chosen.share} of a core" if chosen.share else "a ratio above the idle cores cannot be"
+    print(f"load {os.getloadavg()[0]:.1f} on {usable_cores()} cores: {told}")
 
 
 @dataclass
@@ -136,7 +145,36 @@ def running(web: int, workers: int) -> Iterator[tuple[str, int, str, int]]:
             up.wait(20)
 
 
-def _reads(web: int, seconds: float) -> Work:
+@contextmanager
+def held(up: int, part: str, share: float | None) -> Iterator[None]:
+    """Each process of a part gets no more than a share of a core, in turns of a tenth of a second."""
+    groups: list[Path] = []
+    for process in psutil.Process(up).children(recursive=True) if share else ():
+        if re.fullmatch(rf"desk-{part}(-\d+)?", process.name()):
+            groups.append(CONTROLLER / f"countersign-bench-{process.pid}")
+            groups[-1].mkdir()
+            _limit(groups[-1], int(share * PERIOD))
+            (groups[-1] / "cgroup.procs").write_text(str(process.pid))
+    assert groups or not share, f"there is no {part}"
+    try:
+        yield
+    finally:
+        for group in groups:
+            for pid in (group / "cgroup.procs").read_text().split():
+                (CONTROLLER / "cgroup.procs").write_text(pid)
+            group.rmdir()
+
+
+def _limit(group: Path, microseconds: int) -> None:
+    """In the words of the controller's first version, or of the second."""
+    if (group / "cpu.cfs_quota_us").exists():
+        (group / "cpu.cfs_period_us").write_text(str(PERIOD))
+        (group / "cpu.cfs_quota_us").write_text(str(microseconds))
+    else:
+        (group / "cpu.max").write_text(f"{microseconds} {PERIOD}")
+
+
+def _reads(web: int, seconds: float, share: float | None) -> Work:
     """Answers for the events of a session."""
     with running(web, 1) as (data_dir, port, key, up):
         _send(port, key, transcripts.cached(LINES)[0], "first.jsonl")
@@ -151,7 +189,7 @@ def _reads(web: int, seconds: float) -> Work:
                 counts[number] += 1
 
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(CLIENTS)]
-        with watched(data_dir, up) as work:
+        with held(up, "web", share), watched(data_dir, up) as work:
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -160,14 +198,16 @@ def _reads(web: int, seconds: float) -> Work:
         return work
 
 
-def _imports(workers: int, files: int) -> Work:
-    """Files, from the first one sent to the last one done."""
+def _imports(workers: int, files: int, share: float | None) -> Work:
+    """Files, from the first one sent to the last one done, of an agent that is known."""
     with running(1, workers) as (data_dir, port, key, up):
         source = transcripts.cached(LINES)[0]
-        with watched(data_dir, up) as work:
+        _send(port, key, source, "first.jsonl", files)  # it makes the agent, for which the others would wait once
+        _wait_for_imports(port, key, 1)
+        with held(up, "worker", share), watched(data_dir, up) as work:
             with ThreadPoolExecutor(4) as threads:
                 list(threads.map(lambda number: _send(port, key, source, f"file-{number}.jsonl", number), range(files)))
-            _wait_for_imports(port, key, files)
+            _wait_for_imports(port, key, files + 1)
         work.done = files
         return work
 

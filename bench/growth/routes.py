@@ -77,6 +77,7 @@ def _searches() -> Iterator[Route]:
     for name, (query, most) in words.items():
         yield Route(f"q {name}", f"/sessions/?{urlencode({'q': query})}", most)
         yield Route(f"hits {name}", f"/search/?{urlencode({'q': query})}", most)
+        yield Route(f"relevance {name}", f"/search/?{urlencode({'q': query, 'sort': 'relevance'})}", most)
     narrowed = {"tool": f"{COMMON} tool:issue_refund", "errors": "is:error", "file": f"file:{PATH}"}
     for name, query in narrowed.items():
         yield Route(f"hits {name}", f"/search/?{urlencode({'q': query})}", 100)

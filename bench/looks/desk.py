@@ -81,7 +81,7 @@ def _lists() -> dict[str, str]:
         "imports": "/imports/", "usage": "/usage/", "usage-tools": "/usage/?by=tool", "wallets": "/usage/wallets/",
         "calls": "/usage/calls/", "stops": "/stops/", "triggers": "/triggers/", "runs": "/triggers/runs/",
         "new-schedule": "/triggers/schedules/new/", "new-webhook": "/triggers/webhooks/new/", "audit": "/audit/",
-        "oversight": "/oversight/", "not-found": "/nowhere/",
+        "oversight": "/oversight/", "relevance": "/search/?q=the&sort=relevance", "not-found": "/nowhere/",
     }  # fmt: skip
 
 
@@ -122,6 +122,7 @@ def _settings() -> dict[str, str]:
         "settings": "/settings/", "rubrics": "/settings/rubrics/", "notices": "/settings/notices/",
         "webhooks": "/settings/webhooks/", "slack": "/settings/slack/",
         "absences": "/settings/absences/", "retention": "/settings/retention/",
+        "keep-days": "/settings/retention/keep/?keep_days=1",
         "policies": "/settings/policies/", "new-policy": "/settings/policies/new",
         "policy-version": "/settings/policies/versions/1/", "grants": "/settings/grants/",
     }  # fmt: skip

@@ -1,8 +1,7 @@
 """Words of a file that nobody would find again: strings in no event, no fact of the session and no other part of it.
 
-``python -m bench.seeds.words [FILE ...]`` reads files (by default vCons, product graphs and feeds of the corpus, and
-files of further agents) and prints how many of their strings of 20 or more characters are shown, with the places of the
-first that are not. What is left out of the count in transcripts, and why, stands in ``REASONS``.
+``python -m bench.seeds.words [FILE ...]`` reads files (by default all of the corpus up to 1.5 MB) and prints in
+how many of them a string of 20 or more characters is shown nowhere, by format, with the places of the first of these.
 """
 
 from __future__ import annotations
@@ -10,42 +9,32 @@ from __future__ import annotations
 import io
 import json
 import re
+import sqlite3
 import sys
+import zipfile
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
-from bench.formats.corpus import CORPUS, FURTHER
+from bench.formats.corpus import CORPUS, LISTS, OPAQUE
 from vcon_app import registry
-from vcon_app.drafts import EventDraft, FormatError, SessionDraft
+from vcon_app.drafts import EventDraft, FormatError, SessionDraft, ToolDraft
+from vcon_app.formats.common.head import open_gzip
 from vcon_app.formats.common.times import parse
 from vcon_app.formats.file_parts import VALUE_LIMIT, parts_of
+from vcon_app.formats.rest_of_file import Shown, rest_of
+from vcon_app.signing import cbor
 
-RECORDS = ("vcon", "upg", "llmfeed")
-"""Formats of which every string has to be shown, ids too."""
-FOLDERS = ("vcon-spec-examples", "vcon-real", "upg", "llmfeed", FURTHER)
 SHORTEST = 20
 PROOFS = ("/signatures", "/signature", "/payload", "/$upg/integrity", "/_integrity")
-AROUND = re.compile(r"</?[A-Za-z][\w-]*>$|^\[[^\]]{1,60}\] ")
-"""A tag on a line of its own, or a stamp before words, which programs put there and readers take off."""
+SSE = re.compile(r"(event|id|retry):")
+BOM = b"\xef\xbb\xbf"
 BINARY = re.compile(r"[A-Za-z0-9+/_-]{200,}={0,2}")
-REASONS = {
-    r"/(type|kind|method)$": "what a record is: pages say it in words of their own",
-    r"/(tools|tool_definitions)/|/toolCalls/\d+/description$": "definitions of tools that were offered to the model",
-    r"[Ss]ignature$|/encrypted_content$": "proofs",
-    r"^/transcript/|/model_response/|/promptLogs/|/editorState/": "words that another member says, too",
-    r"/history/\d+/message$": "an action of OpenHands V0 in a sentence of its own making",
-    r"/(originalFile|originalContent|newContent)$": "a file before and after an edit, which is shown",
-    r"/slug$|/(requests|v)/\d+/agent/|/requesterAvatarIconUri/": "names and pictures of an editor",
-    r"/(tooltip|agentId|modelDescription|markdownBeforeBlock)$|/variables/\d+/id$": "labels of an editor",
-    r"/(generatedTitle|toolCallRounds/\d+/response|pastTenseMessage/value)$": "what a screen made of shown words",
-}
-"""Places in transcripts whose strings nobody looks for, and why."""
-LINK = re.compile(r"(?=[^\d]*\d)[A-Za-z0-9_:|+=-]+")
-"""Ids that link records of a transcript: links are shown as links."""
-LARGEST = 1_000_000
+LARGEST = 1_500_000
 """Bytes of a file that is tried: in larger ones long strings stay in the original file."""
+Session = tuple[SessionDraft, list[EventDraft]]
 
 
 def strings_of(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
@@ -62,39 +51,77 @@ def strings_of(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
 
 
 def lost(data: bytes) -> list[tuple[str, str]] | None:
-    """Long strings that no event, fact or part shows; None for what is no session, or no JSON."""
-    documents = _documents(data)
+    """Long strings that no event, fact or part shows; None for what is refused, or holds no session."""
     try:
         name = registry.detect(io.BytesIO(data))[0]
         drafts = list(registry.reader(name).read(io.BytesIO(data)))
-    except (FormatError, RecursionError):
+    except FormatError:
         return None
-    if not documents or not any(isinstance(one, SessionDraft) for one in drafts):
+    sessions = _sessions(drafts)
+    if not sessions:
         return None
-    shown = _shown(drafts, name)
-    words = [pair for at, one in documents for pair in strings_of(one, at) if not _is_no_text(*pair)]
-    if name not in RECORDS:
-        words = [(place, text) for place, text in words if not _has_reason(place, text)]
+    shown = "\n".join(_shown(drafts, sessions, name, data))
+    words = ((place, text) for place, text in content_of(data) if not _is_no_text(place, text))
     return [(place, text) for place, text in words if not _is_found(text, shown)]
 
 
-def _documents(data: bytes) -> list[tuple[str, Any]]:
-    """The documents of a file with their places: one, or one a line; none where it is no JSON."""
+def content_of(data: bytes) -> Iterator[tuple[str, str]]:
+    """Long strings of a file in whatever container, found without our readers; texts line by line."""
+    plain = open_gzip(io.BytesIO(data)).read()
+    if plain[:1] >= b"\x80" and not plain.startswith(BOM):
+        yield from strings_of(cbor.loads(plain))
+    elif plain.startswith(b"SQLite format 3\0"):
+        yield from _cells(plain)
+    elif plain.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(plain)) as archive:
+            for name in archive.namelist():
+                yield from strings_of(json.loads(archive.read(name)), f"/{name}")
+    else:
+        yield from _of_text(plain.decode("utf-8-sig", "replace"))
+
+
+def _of_text(text: str) -> Iterator[tuple[str, str]]:
+    """Strings of a document, else of its lines, on which objects may be glued; a line that is no JSON is one itself."""
     try:
-        return [("", json.loads(data))]
-    except (ValueError, RecursionError):
+        yield from strings_of(json.loads(text))
+        return
+    except ValueError:
         pass
-    found = []
-    for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+    for number, line in enumerate(text.split("\n"), 1):
+        at, data = 0, line.strip().removeprefix("data:").strip()
         try:
-            found.append((f"L{number}", json.loads(line)))
-        except (ValueError, RecursionError):
-            continue
-    return [(place, value) for place, value in found if isinstance(value, (dict, list))]
+            while at < len(data):
+                value, at = json.JSONDecoder().raw_decode(data, at)
+                yield from strings_of(value, f"L{number}")
+        except ValueError:
+            if not SSE.match(data):
+                yield from strings_of(data[at:].strip("#> "), f"L{number}")
 
 
-def _has_reason(place: str, text: str) -> bool:
-    return any(re.search(where, place) for where in REASONS) or bool(LINK.fullmatch(text)) or text.startswith("data:")
+def _cells(data: bytes) -> Iterator[tuple[str, str]]:
+    with closing(sqlite3.connect(":memory:")) as store:
+        header = bytearray(data)
+        header[18:20] = b"\1\1"  # no log beside it
+        store.deserialize(bytes(header))
+        store.text_factory = lambda cell: cell.decode("utf-8", "replace")
+        tables = [name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            for row in store.execute(f'SELECT * FROM "{table}"'):  # noqa: S608 - a name of its own schema
+                for cell in row:
+                    if isinstance(cell, str):
+                        yield from ((f"/{table}{place}", text) for place, text in _of_text(cell))
+
+
+def _sessions(drafts: list[Any]) -> list[Session]:
+    found: dict[str, Session] = {}
+    events: list[EventDraft] = []
+    for draft in drafts:
+        if isinstance(draft, SessionDraft):
+            events = found.get(draft.external_id, (draft, []))[1]
+            found[draft.external_id] = (draft, events)
+        elif isinstance(draft, EventDraft):
+            events.append(draft)
+    return list(found.values())
 
 
 def _is_no_text(place: str, text: str) -> bool:
@@ -104,44 +131,30 @@ def _is_no_text(place: str, text: str) -> bool:
 
 def _is_found(text: str, shown: str) -> bool:
     """As it stands; of JSON in a string each of its own strings; of a text in pieces, each line."""
-    if text[:VALUE_LIMIT].removesuffix("...") in shown:  # what is longer is cut on the page; a half text goes on later
+    if text[:VALUE_LIMIT] in shown:  # what is longer is cut on the page, which says so
         return True
-    if text.startswith("file://") and unquote(text.removeprefix("file://")) in shown:
-        return True
-    if text[:1] in '{["':
+    if text[:1] in "{[":
         try:
-            inner = [one for place, one in strings_of([json.loads(text)]) if not _is_no_text(place, one)]
+            inner = [one for place, one in strings_of(json.loads(text)) if not _is_no_text(place, one)]
             return all(_is_found(one, shown) for one in inner)
         except ValueError:
             pass
-    return all(AROUND.sub("", line.strip(), count=1) in shown for line in text.split("\n"))
+    return all(line.strip() in shown for line in text.split("\n"))
 
 
-def _shown(drafts: list[Any], name: str) -> str:
-    """Everything that pages show of a session, as one text."""
-    words: list[str] = []
+def _shown(drafts: list[Any], sessions: list[Session], name: str, data: bytes) -> Iterator[str]:
+    """Everything that pages show of the sessions of a file."""
+    for session, events in sessions:
+        parts = parts_of(name, session.record)
+        rest = rest_of(io.BytesIO(data), Shown(session, events, parts), alone=len(sessions) == 1)
+        yield from (value.text for part in (*parts, *rest.parts) for value in part.values)
     for draft in drafts:
         if isinstance(draft, EventDraft):
-            tool = draft.tool
-            of_tool = [tool.name, tool.server, tool.call_id, tool.arguments, tool.result] if tool else []
-            known = [
-                draft.text,
-                draft.actor_name,
-                draft.model,
-                draft.request,
-                draft.key,
-                draft.at,
-                draft.data,
-                *of_tool,
-            ]
-            words += _texts(known)
+            yield from _texts([getattr(draft, member) for member in EventDraft.__slots__])
         elif isinstance(draft, SessionDraft):
-            known = [draft.title, draft.summary, draft.external_id, draft.user_id, draft.agent_name, draft.metadata]
-            words += _texts([*known, draft.started_at, draft.ended_at, list(draft.tags), draft.model])
-            words += [value.text for part in parts_of(name, draft.record) for value in part.values]
+            yield from _texts([getattr(draft, member) for member in SessionDraft.__slots__ if member != "record"])
         else:
-            words += _texts([getattr(draft, member, "") for member in ("message", "detail", "signer")])
-    return "\n".join(words)
+            yield from _texts([getattr(draft, member, "") for member in ("message", "detail", "signer")])
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -152,6 +165,8 @@ def _texts(value: Any) -> Iterator[str]:
             stack += [*one.keys(), *one.values()]
         elif isinstance(one, (list, tuple)):
             stack += one
+        elif isinstance(one, ToolDraft):
+            stack += [getattr(one, member) for member in ToolDraft.__slots__]
         elif isinstance(one, str):
             yield one
         elif one is not None:
@@ -159,25 +174,32 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def files() -> list[Path]:
-    """Files of the corpus that may hold one of these formats, always in the same order."""
-    found = (path for folder in FOLDERS for path in sorted((CORPUS / folder).rglob("*")))
-    return [path for path in found if path.is_file() and path.stat().st_size <= LARGEST]
+    """Files of the corpus that may hold a session, always in the same order."""
+    names = (*LISTS, *OPAQUE)
+    return [one for one in sorted(CORPUS.rglob("*")) if one.is_file() and one.name not in names and _is_small(one)]
+
+
+def _is_small(path: Path) -> bool:
+    return path.stat().st_size <= LARGEST
 
 
 def main(paths: list[Path]) -> int:
-    total = hidden = read = 0
+    tried: Counter[str] = Counter()
+    hidden: Counter[str] = Counter()
     for path in paths:
         data = path.read_bytes()
         missing = lost(data)
         if missing is None:
             continue
-        read += 1
-        total += sum(1 for at, one in _documents(data) for _ in strings_of(one, at))
-        hidden += len(missing)
+        name = registry.detect(path)[0]
+        tried[name] += 1
+        hidden[name] += bool(missing)
         for place, text in missing[:3]:
             print(f"{path.name}: {place[:120]}: {text[:60]!r}")
-    print(f"{read} files, {total:,} strings of {SHORTEST} or more characters, {hidden:,} shown nowhere")
-    return 1 if hidden else 0
+    for name in sorted(tried):
+        print(f"{name:20}{tried[name]:5} files{hidden[name]:5} with a string that is shown nowhere")
+    print(f"{tried.total()} files, {hidden.total()} with a string that is shown nowhere")
+    return 1 if hidden.total() else 0
 
 
 if __name__ == "__main__":

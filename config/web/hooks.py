@@ -1,8 +1,8 @@
 """Hooks of Django's middleware, called where the request is instead of in a thread.
 
-Under ASGI ``MiddlewareMixin`` hands each hook of each middleware to a thread, since it may block: fourteen times a
-request, which is a third of the CPU of an event that is sent alone. Those here read headers and set some; what may
-read or write the database, or a body, still goes to a thread.
+Where a view is asynchronous ``MiddlewareMixin`` hands each hook of each middleware to a thread, since it may block:
+fourteen times a request. Those here read headers and set some; what may read or write the database, or a body, still
+goes to a thread. (What is synchronous is in one from the beginning: ``config.web.handler``.)
 """
 
 from __future__ import annotations

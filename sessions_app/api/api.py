@@ -10,7 +10,7 @@ from django.db import DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI
-from ninja.errors import HttpError, ValidationError
+from ninja.errors import HttpError, ValidationError, ValidationErrorContext
 from ninja.openapi.schema import OpenAPISchema
 
 from sessions_app.live import readers
@@ -47,7 +47,7 @@ from .graph import graph
 from .log import calls, cost, files, overview, replay, search, summary
 from .notices import outgoing_webhooks
 from .parsing import BodyParser
-from .problems import Problem, add_problems, invalid
+from .problems import Problem, add_problems, invalid, wrong_value
 from .retention import retention
 from .reviews import finding_rules, reviews, saved_views
 from .state import state
@@ -104,6 +104,16 @@ class DeskAPI(NinjaAPI):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._schemas: dict[str, OpenAPISchema] = {}
+
+    def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext]) -> ValidationError:
+        """With the value of each fault as ``given``: the library leaves it out, and the problem is to name it."""
+        error = super().validation_error_from_error_contexts(error_contexts)
+        faults = (
+            fault for context in error_contexts for fault in context.pydantic_validation_error.errors(include_url=False)
+        )
+        for fault, found in zip(error.errors, faults, strict=True):
+            fault["given"] = found["input"]
+        return error
 
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
@@ -194,23 +204,11 @@ def _from_validation(request: HttpRequest, error: ValidationError) -> HttpRespon
             return foreign.response()
     if any(fault["loc"][0] == "file" for fault in error.errors) and request.content_type != "multipart/form-data":
         return Problem(415, f'send the file as "multipart/form-data", not as "{request.content_type}"').response()
-    errors = [_fault(fault) for fault in error.errors[:MAX_ERRORS]]
+    errors = [wrong_value(fault) for fault in error.errors[:MAX_ERRORS]]
     count = len(error.errors)
     first = f"{errors[0]['pointer'] or 'the body'}: {errors[0]['detail']}"
     detail = first if count == 1 else f"{count} values are wrong, the first is {first}"
     return Problem(422, detail, errors=errors).response()
-
-
-def _fault(fault: dict[str, Any]) -> dict[str, str]:
-    """One error of pydantic. Of a body the place is a JSON pointer, of anything else ``/name``."""
-    source, *path = fault["loc"]
-    if source == "body":
-        path = path[1:]  # the name of the view's parameter
-    pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
-    if fault["type"] == "extra_forbidden":
-        detail = f'there is no field "{str(path[-1])[:100]}" here; is it misspelt?'
-        return {"pointer": pointer, "in": source, "detail": detail}
-    return {"pointer": pointer, "in": source, "detail": fault["msg"].removeprefix("Value error, ")}
 
 
 def _database_problem(error: OperationalError) -> Problem:

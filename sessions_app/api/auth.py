@@ -32,9 +32,9 @@ from sessions_app.models import (
 )
 from sessions_app.models import WebhookDelivery as Delivery
 from sessions_app.models import WebhookEndpoint as Webhook
-from sessions_app.prepared import Statement, fetch
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
+from sessions_app.services.log import heads
 from sessions_app.services.people import api_keys, members
 
 from .problems import Problem, not_found
@@ -62,9 +62,6 @@ IN_PATHS: dict[str, type[Model]] = {
     "view_id": SavedView,
     "decision_id": GraphNode,
 }
-
-
-OWNERS = Statement("SELECT workspace_id, opened_by_key_id FROM sessions_app_session WHERE id = %s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +111,13 @@ class Principal:
         own = Agent.objects.filter(workspace=self.workspace, runtime=Agent.Runtime.BUILT_IN)
         return self.sees & ~Q(agent__in=list(own.values_list("pk", flat=True)))
 
-    def sees_session(self, session_id: UUID) -> bool:
-        """Whether a session is among those of ``sees``."""
+    def to_append(self, session_id: UUID) -> heads.Seen:
+        """Which sessions it sees, for whoever locks this one. Raises ``Problem`` where that does not tell."""
         if self.agent:
-            return Session.objects.filter(self.sees, pk=session_id).exists()
-        owned = fetch(OWNERS, [session_id])
-        return bool(owned) and owned[0][0] == self.workspace.pk and (
-            self.role != Role.AGENT or owned[0][1] == self.api_key_id
-        )  # fmt: skip
+            if not Session.objects.filter(self.sees, pk=session_id).exists():
+                raise not_found("session")
+            return heads.Seen(self.workspace.pk)
+        return heads.Seen(self.workspace.pk, self.api_key_id if self.role == Role.AGENT else None)
 
     def may_see_agent(self, agent_id: UUID) -> bool:
         """Whether sessions of an agent of the workspace may be opened or listed."""

@@ -70,10 +70,12 @@ def append_events(request: HttpRequest, session_id: UUID, batch: SentEvents) -> 
     409 and nothing is added when a ``client_id`` comes again with anything else, which the answer names.
     """
     now = timezone.now()
-    if not request.auth.sees_session(session_id):
-        raise not_found("session")
     sent = [sent_events.Sent(event.client_id, event.event(now), event.at is not None) for event in batch.events]
-    appended = sent_events.append_sent(session_id, sent, origin=links.sent_by(request.auth.actor))
+    among, origin = request.auth.to_append(session_id), links.sent_by(request.auth.actor)
+    try:
+        appended = sent_events.append_sent(session_id, sent, origin=origin, among=among)
+    except models.Session.DoesNotExist:
+        raise not_found("session") from None
     return reply(Appended(**{name: getattr(appended, name) for name in Appended.model_fields}))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -78,6 +79,46 @@ def not_found(noun: str) -> Problem:
 def invalid(pointer: str, detail: str, *, status: int = 422, **members: Any) -> Problem:
     """One thing is wrong with the input; ``pointer`` is a JSON pointer (RFC 6901) or ``/name`` of a parameter."""
     return Problem(status, detail, errors=[{"pointer": pointer, "detail": detail}], **members)
+
+
+SHOWN_CHARACTERS = 100
+"""Of a value that is wrong."""
+OF_OBJECTS = ("model_type", "model_attributes_type", "dict_type")
+
+
+def wrong_value(fault: dict[str, Any]) -> dict[str, str]:
+    """One error of pydantic, with the value as ``given``.
+
+    The place is a JSON pointer into a body, and ``/name`` of anything else.
+    """
+    source, *path = fault["loc"]
+    if source == "body":
+        path = path[1:]  # the name of the view's parameter
+    pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
+    if fault["type"] == "extra_forbidden":
+        detail = f'there is no field "{str(path[-1])[:SHOWN_CHARACTERS]}" here; is it misspelt?'
+    else:
+        detail = _what_is_wrong(fault)
+    return {"pointer": pointer, "in": source, "detail": detail}
+
+
+def _what_is_wrong(fault: dict[str, Any]) -> str:
+    if fault["type"] == "missing":
+        return "this is missing, and must be there"
+    message = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] in OF_OBJECTS:
+        message = "Input should be an object"
+    if not message.startswith("Input should"):
+        return message
+    given = fault.get("given")
+    if isinstance(given, (dict, list)):
+        return f"this {message.removeprefix('Input ')}"
+    return f"{_shown(given)} is not possible here: it {message.removeprefix('Input ')}"
+
+
+def _shown(given: Any) -> str:
+    text = json.dumps(given, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
 
 
 @sync_and_async_middleware

@@ -11,7 +11,7 @@ from ninja import Query, Router
 from sessions_app import models
 from sessions_app.queries import triggers
 from sessions_app.queries.money import paid_calls
-from sessions_app.queries.sessions import provenance, turn_state
+from sessions_app.queries.sessions import provenance, relevance, turn_state
 from sessions_app.queries.sessions import session_list as queries
 from sessions_app.queries.sessions.conditions import BadFilter, names_agent
 from sessions_app.services import agents, continuations, sessions
@@ -32,8 +32,10 @@ from .schemas.sessions import (
     NewMessage,
     NewSession,
     OpenedSession,
+    RankedAmong,
     Session,
     SessionChanges,
+    SessionPage,
     SessionQuery,
     Turn,
 )
@@ -43,7 +45,7 @@ seed_router = Router(tags=["sessions of an agent"])
 """Below ``/dashboard/agents``."""
 
 
-@router.get("/sessions", auth=own_reader, response=Page[Session])
+@router.get("/sessions", auth=own_reader, response=SessionPage)
 def list_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Limit, cursor: Cursor) -> HttpResponse:
     """Sessions of all agents."""
     return _page(request, wanted.filter(), limit, cursor)
@@ -109,7 +111,7 @@ def continue_session(request: HttpRequest, session_id: UUID, wanted: Continuatio
     return reply(session_schema(session_read(request, made.id)), 201)
 
 
-@seed_router.get("/{uuid:agent_id}/sessions", auth=own_reader, response=Page[Session])
+@seed_router.get("/{uuid:agent_id}/sessions", auth=own_reader, response=SessionPage)
 def list_agent_sessions(
     request: HttpRequest, agent_id: UUID, wanted: Query[SessionQuery], limit: Limit, cursor: Cursor
 ) -> HttpResponse:
@@ -192,7 +194,8 @@ def _origin(request: HttpRequest) -> models.Session.Origin:
 def _page(request: HttpRequest, wanted: queries.SessionFilter, limit: int, cursor: str | None) -> HttpResponse:
     try:
         sees = request.auth.lists(names_agent(wanted.agent, wanted.q))
-        page = queries.found_page(request.auth.workspace.id, wanted, limit, cursor, sees)
+        page = relevance.found_page(request.auth.workspace.id, wanted, limit, cursor, sees)
     except BadFilter as bad:
         raise invalid(f"/{bad.field}", str(bad)) from None
-    return reply(Page(items=session_schemas(page.items), next_cursor=page.next_cursor))
+    items = session_schemas(page.items)
+    return reply(SessionPage(items=items, next_cursor=page.next_cursor, ranked=RankedAmong.of(page.ranked)))

@@ -44,6 +44,11 @@ class Workspace(models.Model):
     retention = models.JSONField(default=dict, db_default={})
     """The retention of sessions that have none of their own, as ``services.retention.workspaces`` writes it."""
 
+    keep_days = models.PositiveIntegerField(null=True)
+    """Days after its last event a session is deleted; NULL: nobody deletes it but people."""
+    deletes_from = models.DateTimeField(null=True)
+    """Nothing is deleted by those days before that: see ``services.retention.keeping``."""
+
     def __str__(self) -> str:
         return self.name or self.slug
 

@@ -14,7 +14,7 @@ from django.db.models import Case, Count, F, Prefetch, Q, QuerySet, prefetch_rel
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from sessions_app.models import Approval, EscalationStep, Member, Turn
+from sessions_app.models import Approval, EscalationStep, Member, Session, Turn
 from sessions_app.models.gate import urgency as order
 
 from . import deciders, votes
@@ -26,6 +26,10 @@ EXPIRING = timedelta(minutes=10)
 STEPS_TAKEN = Prefetch(
     "escalation_steps", EscalationStep.objects.exclude(fired_at=None).order_by("position"), to_attr="steps_taken"
 )
+SESSION = (Prefetch("session", Session.objects.defer("source_record")), "session__agent")
+AROUND = (*SESSION, "initiated_by", "claimed_by__user", "assigned_to__user")
+"""What a line shows beside the approval, each looked up by itself: to plan one statement of seven tables with all of
+their columns took PostgreSQL a third of what the inbox cost it, and most approvals name no person."""
 SHOWN = ("all", "high", "expiring", "mine", "snoozed")
 """What the chips of the inbox choose from; ``all`` leaves out what is snoozed."""
 
@@ -59,24 +63,15 @@ def waiting(workspace_id: UUID) -> QuerySet[Approval]:
 def _by_urgency(found: QuerySet[Approval]) -> QuerySet[Approval]:
     """Approvals in the order of ``waiting``, with what a line shows of them."""
     rank, expires = urgency()
-    found = found.select_related("session__agent", "initiated_by", "claimed_by__user", "assigned_to__user")
-    found = found.defer("session__source_record")
-    return found.alias(rank=rank, expires=expires).order_by("rank", "expires", "requested_at", "id")
+    in_order = found.alias(rank=rank, expires=expires).order_by("rank", "expires", "requested_at", "id")
+    return in_order.prefetch_related(*AROUND)
 
 
 def inbox(member: Member, show: str, most: int, after: Approval | None = None) -> list[Approval]:
-    """The first ``most`` of what a chip of the inbox shows (one of ``SHOWN``), behind ``after`` by urgency.
-
-    Only these are joined with their sessions and people, and not all that wait: as an array, since with IN PostgreSQL,
-    which expects one that waits, joins all of them and looks each up among the first (92: 4.6 ms in place of 0.5).
-    """
+    """The first ``most`` of what a chip of the inbox shows (one of ``SHOWN``), behind ``after`` by urgency."""
     chosen = Approval.objects.filter(undecided(), _chosen(member)[show], workspace_id=member.workspace_id)
-    rank, expires = urgency()
-    in_order = chosen.alias(rank=rank, expires=expires).order_by("rank", "expires", "requested_at", "id")
-    first = in_order.filter(_behind(after)) if after else in_order
-    sql, values = first.values("pk")[:most].query.sql_with_params()
-    these = Approval.objects.extra(where=[f"sessions_app_approval.id = ANY(ARRAY({sql}))"], params=list(values))
-    return list(_by_urgency(these))
+    in_order = _by_urgency(chosen)
+    return list((in_order.filter(_behind(after)) if after else in_order)[:most])
 
 
 def counts(member: Member) -> Counts:
@@ -140,8 +135,7 @@ def standing(approval: Approval) -> str:
 def of_ids(workspace_id: UUID, ids: Iterable[UUID]) -> list[Approval]:
     """Approvals of the workspace by their ids, however they stand; unknown ids are left out."""
     found = Approval.objects.filter(workspace_id=workspace_id, pk__in=list(ids))
-    found = found.select_related("session__agent", "initiated_by", "claimed_by__user", "assigned_to__user")
-    return list(found.prefetch_related(votes.PREFETCH))
+    return list(found.prefetch_related(*AROUND, votes.PREFETCH))
 
 
 def with_turns(approvals: Iterable[Approval]) -> list[Approval]:
@@ -191,4 +185,4 @@ def waiting_count(workspace_id: UUID, most: int | None = None) -> int:
 def decided(workspace_id: UUID) -> QuerySet[Approval]:
     """The last decisions (expiry and withdrawal are some, too), the newest first."""
     here = Approval.objects.filter(workspace_id=workspace_id, recorded=False).exclude(status=Approval.Status.PENDING)
-    return here.select_related("session__agent").defer("session__source_record").order_by(F("decided_at").desc(), "-id")
+    return here.prefetch_related(*SESSION).order_by(F("decided_at").desc(), "-id")

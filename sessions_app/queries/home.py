@@ -12,6 +12,8 @@ from sessions_app.models import Session, Turn
 from sessions_app.models.session_order import STARTED
 
 from .money.usage import Period, Used
+from .sessions.folding import FoldedPage, Group, imports_of
+from .sessions.session_list import Page
 
 SHOWN = 8
 LOOKED_AT = 200
@@ -51,16 +53,30 @@ def went_wrong(workspace_id: UUID) -> QuerySet[Session]:
     return bad.order_by(F("ended_at").desc(nulls_last=True), "-id")[:SHOWN]
 
 
-def came_in(workspace_id: UUID) -> list[Session]:
+def came_in(workspace_id: UUID) -> FoldedPage:
     """The newest sessions, however old the work in them is.
 
-    Of the ``LOOKED_AT`` newest those that are one tool call without a message do not bury work; unless all are.
+    Of the ``LOOKED_AT`` newest those that are one tool call without a message do not bury work, unless all are; and the
+    samples of one evaluation log are one row.
     """
     newest = Session.objects.filter(workspace_id=workspace_id).order_by("-created_at", "-id")
-    counts = newest.values_list("pk", "turn_count", "tool_call_count", "error_count")[:LOOKED_AT]
-    found = [(pk, counted != ONE_CALL) for pk, *counted in counts]
-    shown = [pk for pk, is_work in found if is_work] or [pk for pk, _ in found]
-    return list(_sessions(workspace_id).filter(pk__in=shown[:SHOWN]).order_by("-created_at", "-id"))
+    counts = newest.values_list("pk", "source_format", "turn_count", "tool_call_count", "error_count")[:LOOKED_AT]
+    found = [((pk, source_format), counted != ONE_CALL) for pk, source_format, *counted in counts]
+    work = [session for session, is_work in found if is_work] or [session for session, _ in found]
+    import_of = imports_of(work)
+    first: dict[UUID, UUID] = {}
+    groups: dict[UUID, Group] = {}
+    shown: list[UUID] = []
+    for pk, _ in work:
+        import_id = import_of.get(pk)
+        if import_id and import_id in first:
+            groups.setdefault(first[import_id], Group(import_id)).more += 1
+        elif len(shown) < SHOWN:
+            shown.append(pk)
+            if import_id:
+                first[import_id] = pk
+    items = list(_sessions(workspace_id).filter(pk__in=shown).order_by("-created_at", "-id"))
+    return FoldedPage(Page(items, None), groups=groups)  # type: ignore[arg-type]  # no sort value
 
 
 def today(workspace_id: UUID) -> Used:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from sessions_app.models import Agent, ApiKey, Approval, EscalationStep, Session, TurnInFlight
 
 from . import absences, deciders
+from .approvals import SESSION
 
 UNDECIDABLE_AFTER = timedelta(hours=1)
 """So long a call that nobody may decide waits before it is called stuck: a new member may be on the way."""
@@ -66,7 +67,7 @@ def _nobody_may_decide(workspace_id: UUID, most: int) -> Iterator[Stuck]:
     found = {one.pk: why for one in waiting if (why := deciders.why_stuck(one, candidates))}
     first = list(found)[:most]
     if first:
-        for approval in _pending(workspace_id).filter(pk__in=first).select_related("session__agent"):
+        for approval in _pending(workspace_id).filter(pk__in=first).prefetch_related(*SESSION):
             yield Stuck(approval, found[approval.pk])
 
 
@@ -75,7 +76,7 @@ def _assigned_to_who_is_away(workspace_id: UUID, most: int) -> Iterator[Stuck]:
     if not away:
         return
     found = _pending(workspace_id).filter(assigned_to__in=away)
-    for approval in found.select_related("session__agent", "assigned_to__user")[:most]:
+    for approval in found.prefetch_related(*SESSION, "assigned_to__user")[:most]:
         yield Stuck(approval, f"it is assigned to {approval.assigned_to}, who is away")
 
 
@@ -85,7 +86,7 @@ def _asker_is_gone(workspace_id: UUID, most: int) -> Iterator[Stuck]:
     Keys and agents are looked up first: most workspaces have none of those, and a thousand approvals need no join.
     """
     waiting = _pending(workspace_id).filter(requested_at__lt=timezone.now() - ASKER_GONE_AFTER)
-    waiting = waiting.select_related("session__agent")
+    waiting = waiting.prefetch_related(*SESSION)
     ended = Q(revoked_at__isnull=False) | Q(expires_at__lte=timezone.now())
     keys = list(ApiKey.objects.filter(ended, workspace_id=workspace_id).values_list("pk", flat=True))
     for approval in waiting.filter(asked_by_key__in=keys)[:most]:
@@ -104,8 +105,8 @@ def _not_escalated(workspace_id: UUID, _: int) -> Iterator[Stuck]:
     is_last = Q(pk=Subquery(fired.order_by("-position").values("pk")[:1]))
     is_late = Q(fired_at=None, due_at__lt=timezone.now() - NOT_ESCALATED_AFTER)
     waiting = Q(approval__workspace_id=workspace_id, approval__status=Status.PENDING, approval__deliver_at=None)
-    found = EscalationStep.objects.filter(waiting, is_late | is_last & Q(told=[]))
-    for step in found.select_related("approval__session__agent").order_by("due_at", "id")[:LOOKED_AT]:
+    found = EscalationStep.objects.filter(waiting, is_late | is_last & Q(told=[])).order_by("due_at", "id")
+    for step in found.prefetch_related(Prefetch("approval", Approval.objects.prefetch_related(*SESSION)))[:LOOKED_AT]:
         if step.fired_at is None:
             yield Stuck(step.approval, "more people were to be told minutes ago, and nobody was: no scheduler looks")
         else:
@@ -114,7 +115,7 @@ def _not_escalated(workspace_id: UUID, _: int) -> Iterator[Stuck]:
 
 
 def _not_delivered(workspace_id: UUID, _: int) -> Iterator[Stuck]:
-    found = Approval.objects.filter(undelivered(), workspace_id=workspace_id).select_related("session__agent")
+    found = Approval.objects.filter(undelivered(), workspace_id=workspace_id).prefetch_related(*SESSION)
     for approval in found.order_by("decided_at", "id")[:LOOKED_AT]:
         doubt = "could not be delivered" if approval.delivery == "failed" else "may or may not have been delivered"
         why = f": {approval.delivery_error}" if approval.delivery_error else ""

@@ -23,7 +23,8 @@ def stated_totals(metadata: Mapping[str, Any]) -> dict[str, int | Decimal]:
     """``turns``, ``errors``, ``tool_calls``, ``tokens``, and ``cost`` in US dollars; what is no number is left out."""
     top = _in_snake_case(metadata)
     near = [_in_snake_case(top.get(name)) for name in PLACES]
-    maps = [*near, *(_in_snake_case(place.get(name)) for place in near for name in PLACES), top]
+    maps = [*near, *(_in_snake_case(place.get(name)) for place in near if place for name in PLACES), top]
+    maps = [place for place in maps if place]  # of 73 places a session has one or none, and lists ask for each row
     totals: dict[str, int | Decimal] = {}
     for total, names in NAMES.items():
         found = (_number(total, place.get(name)) for place in maps for name in names)

@@ -50,7 +50,12 @@ _PARTS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 def words(text: str) -> set[bytes]:
     """The different words of a text, in UTF-8."""
-    raw = _unescaped(text)
+    return words_of(_encoded(text))
+
+
+def words_of(said: bytes) -> set[bytes]:
+    """The same of a text in UTF-8."""
+    raw = _unescaped(said)
     written = set(raw.translate(_SPACED).split())
     found = set(map(bytes.lower, written))
     # Of those that are written with capitals, each once: a text says a word some twenty times.
@@ -64,7 +69,7 @@ def words(text: str) -> set[bytes]:
 
 def flat(text: str) -> str:
     """A text in which the words of ``words`` stand in their order, with other signs between them."""
-    plain = _unescaped(text).translate(_SPACED).lower().decode()
+    plain = _unescaped(_encoded(text)).translate(_SPACED).lower().decode()
     return plain if plain.isascii() else fold(plain)
 
 
@@ -83,9 +88,13 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", bare.translate(ARABIC_FORMS))
 
 
-def _unescaped(text: str) -> bytes:
-    """UTF-8 of a text that may be JSON: the letter of an escaped line break is none of the word behind it."""
-    return _ESCAPES.sub(b" ", text.encode(errors="replace"))
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="replace")
+
+
+def _unescaped(said: bytes) -> bytes:
+    """A text that may be JSON: the letter of an escaped line break is none of the word behind it."""
+    return _ESCAPES.sub(b" ", said)
 
 
 def _humps(raw: bytes) -> Iterator[bytes]:

@@ -14,6 +14,7 @@ from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Event
 
 from .log.events import Appended, key_of
+from .log.heads import Seen
 from .log.links import Origin
 from .log.sanitise import identifier, plausible, storable, text
 from .sessions import append_to_open
@@ -35,9 +36,11 @@ class Repeated(ValueError):
 
 
 @transaction.atomic
-def append_sent(session_id: UUID, sent: Sequence[Sent], *, origin: Origin) -> Appended:
+def append_sent(
+    session_id: UUID, sent: Sequence[Sent], *, origin: Origin, among: Seen | None = None
+) -> Appended:  # fmt: skip
     """``append_to_open``; a repeat has to be the same event again. Raises ``Repeated``, and what that raises."""
-    appended = append_to_open(session_id, [one.event for one in sent], origin=origin)
+    appended = append_to_open(session_id, [one.event for one in sent], origin=origin, among=among)
     if appended.duplicates:  # only then does a batch cost another query
         _check_repeats(session_id, sent)
     return appended

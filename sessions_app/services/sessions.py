@@ -111,9 +111,12 @@ def refuse_where_signed(head: heads.Head) -> None:
 
 
 @transaction.atomic(savepoint=False)
-def append_to_open(session_id: UUID, new: list[EventDraft], *, origin: links.Origin) -> events.Appended:
-    """``events.append`` for sessions that still take events. Raises ``Archived`` and ``ReadFromFile``."""
-    head = heads.lock(session_id)
+def append_to_open(
+    session_id: UUID, new: list[EventDraft], *, origin: links.Origin, among: heads.Seen | None = None
+) -> events.Appended:
+    """``events.append`` for sessions that still take events. Raises ``Archived`` and ``ReadFromFile``, and what
+    ``heads.lock`` does."""
+    head = heads.lock(session_id, among)
     refuse_archived(head)
     if origin.kind == links.Kind.API and head.origin == Session.Origin.IMPORT:
         raise ReadFromFile(FROM_FILE)

@@ -19,6 +19,17 @@ SUBJECT = 120
 _EDITS = re.compile(r"edit|write|create|patch|replace|insert|delete|remove|rename|move|notebook|save", re.IGNORECASE)
 _NO_EDITS = re.compile(r"todo|task|memory|plan|issue|pull|comment|message|event|branch|page|search", re.IGNORECASE)
 
+_LAST = frozenset({
+    "attempt_completion", "complete_task", "exit", "final_answer", "final_result", "finish", "mark_task_complete",
+    "submit", "task_complete", "task_done",
+})  # fmt: skip
+"""Tools by which agents say that they are done (OpenHands, SWE-agent, Cline, smolagents, Pydantic AI, Copilot)."""
+
+
+def ends_run(name: str) -> bool:
+    """Whether a call says that the work is done, so that no result need come."""
+    return name.rpartition("__")[2].casefold() in _LAST
+
 
 def kind_of(name: str) -> CallKind:
     """What calls of a tool are, by its name."""

@@ -13,6 +13,7 @@ from sessions_app.phrases import Phrase, joined, ngettext
 from sessions_app.phrases import gettext as _
 from sessions_app.rendering import numbers
 
+from .calls import ends_run
 from .failures import Failures, Group
 from .findings import Finding
 from .state import Summary
@@ -141,6 +142,8 @@ def _ended(summary: Summary, ending: Ending) -> Piece:
         what = " ".join(filter(None, (call.tool or _("a call"), call.named())))
         if ending.goes_on:
             return Piece(_("now at"), call.seq, quoted=what)
+        if ends_run(call.tool):
+            return Piece(_("by calling"), call.seq, quoted=what)
         words = _("broke off in the middle of") if ending.is_over else _("no result yet of")
         return Piece(words, call.seq, quoted=what, tone="wrong" if ending.is_over else "")
     if summary.broken:

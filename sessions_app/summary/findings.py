@@ -170,7 +170,8 @@ class Findings:
         return [found[name] for name in NAMES if name in found]
 
     def stored(self) -> dict[str, Any]:
-        return {"found": self._found, "left": self.left, "beyond": self.left_beyond}
+        kept = {"found": self._found, "left": self.left, "beyond": self.left_beyond}
+        return {name: value for name, value in kept.items() if value}
 
 
 def quote(text: str) -> str:

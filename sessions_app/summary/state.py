@@ -33,6 +33,8 @@ PATHS = 8
 SCANNED_AT_ONCE = 32 * 1024
 """Characters in which secrets are looked for together: what is asked of RE2 costs more than what it does with 200 of
 them."""
+SAYS_NOTHING = frozenset({"", "error", "failed", "failure"})
+"""Reasons of a failure beside which its object is told."""
 PUBLIC = frozenset({"page", "search"})
 """Kinds of calls in whose results keys are what anybody can read on the web."""
 
@@ -249,6 +251,8 @@ class Summary:
         if tool.status == "error":
             self.last = seq
             line = reason(event.text, tool.result, LINE)
+            if line.strip(".: ").casefold() in SAYS_NOTHING:
+                line = cut(f"{call.named()}: {line}" if line else call.named(), LINE)
             self.failures.add(call.seq, call.tool, line, call.named())
             self._findings.failed(call.seq, call.marks, call.retry, event.text, line)
             return
@@ -275,15 +279,16 @@ class Summary:
                 self.files_beyond = True
 
     def stored(self) -> dict[str, Any]:
-        """Everything as JSON, of at most 16 KB."""
+        """Everything as JSON, of at most 16 KB; nothing of what is empty: each append writes it."""
         self._scan()
-        return {
+        everything = {
             "version": VERSION, "prompts": self.prompts, "last_prompt": self.last_prompt, "asked": self.asked,
             "counts": self.counts, "edits": self.edits, "files": "".join(self.files), "files_beyond": self.files_beyond,
             "said": self.said, "broken": self.broken, "tests": self.tests, "results": self.results, "last": self.last,
             "failures": self.failures.stored(), "findings": self._findings.stored(),
             "open": [call.stored() for call in self._open.values()],
         }  # fmt: skip
+        return {name: value for name, value in everything.items() if value}
 
 
 @lru_cache(maxsize=512)

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from django import template
 from django.contrib.messages.storage.base import Message
@@ -16,6 +18,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from sessions_app.extensions import Part
@@ -82,8 +85,9 @@ def part(context: template.Context, shown: Part) -> SafeString:
 
 
 @register.simple_tag
+@lru_cache(maxsize=1_000)
 def icon(name: str) -> SafeString:
-    """One of ``static/icons.svg``; decoration only, the word stands beside it."""
+    """One of ``static/icons.svg``; decoration only, the word stands beside it. A list of 50 rows has 60 of them."""
     return format_html(
         '<svg class="icon" width="16" height="16" aria-hidden="true"><use href="{}#{}"/></svg>',
         static("icons.svg"), name,
@@ -258,14 +262,17 @@ def _relative(at: datetime) -> str:
     return _("in a moment") if seconds < 0 else _("just now")
 
 
-@register.inclusion_tag("_state.html")
-def state(shown: Session | Approval | marks.Mark | str) -> dict[str, marks.Mark]:
+@register.simple_tag
+def state(shown: Session | Approval | marks.Mark | str) -> SafeString:
     """The badge of a session, of an approval, of a word that ``marks.STATES`` knows, or of a mark itself."""
     if isinstance(shown, marks.Mark):
-        return {"mark": shown}
-    if isinstance(shown, Session):
-        return {"mark": marks.state_of(_session_word(shown))}
-    return {"mark": marks.state_of(shown.status if isinstance(shown, Approval) else shown)}
+        mark = shown
+    elif isinstance(shown, Session):
+        mark = marks.state_of(_session_word(shown))
+    else:
+        mark = marks.state_of(shown.status if isinstance(shown, Approval) else shown)
+    words = capfirst(translated(mark.words))
+    return format_html('<span class="state is-{}">{}{}</span>', mark.tone, icon(mark.icon), words)
 
 
 def _session_word(session: Session) -> str:
@@ -294,7 +301,12 @@ def reported(session: Session, total: str) -> int | Decimal | None:
 
 @register.filter
 def session_url(session: Session) -> str:
-    return reverse("session-detail", args=[session.agent_id, session.pk])
+    return _session_url(session.agent_id, session.pk)
+
+
+@lru_cache(maxsize=1_000)
+def _session_url(agent_id: UUID, session_id: UUID) -> str:
+    return reverse("session-detail", args=[agent_id, session_id])
 
 
 def _titled(short: str, exact: str) -> SafeString:

@@ -355,9 +355,9 @@ def choosing(title: str) -> str:
 
 
 @register.filter
-def count_of_new(number: int) -> str:
-    """``3 new``: events since somebody read the session."""
-    return gettext("%(number)s new") % {"number": numbers.exact(number)}
+def count_of_unread(number: int) -> str:
+    """``3 unread``: events behind the last one that somebody has read."""
+    return gettext("%(number)s unread") % {"number": numbers.exact(number)}
 
 
 @register.filter

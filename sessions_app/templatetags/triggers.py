@@ -8,18 +8,20 @@ from zoneinfo import ZoneInfo
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.safestring import SafeString
 
 from sessions_app.models import Schedule, TriggerRun
 from sessions_app.rendering import marks
 from sessions_app.services.triggers import cron_times
+from sessions_app.templatetags.desk import state
 
 register = template.Library()
 
 
-@register.inclusion_tag("_state.html")
-def run_state(run: TriggerRun) -> dict[str, marks.Mark]:
+@register.simple_tag
+def run_state(run: TriggerRun) -> SafeString:
     """The badge of a trigger run."""
-    return {"mark": marks.TRIGGER_RUNS[run.status]}
+    return state(marks.TRIGGER_RUNS[run.status])
 
 
 @register.filter

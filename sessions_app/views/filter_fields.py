@@ -14,6 +14,7 @@ from sessions_app.models import Agent, Session
 from sessions_app.queries import members
 from sessions_app.queries.sessions.conditions import VERDICTS, BadFilter, read_typed
 from sessions_app.queries.sessions.session_filter import ReadFilter
+from sessions_app.queries.sessions.session_list import DEFAULT_SORT, RELEVANCE
 from sessions_app.search import operators
 from sessions_app.summary.findings import RULES
 
@@ -59,6 +60,7 @@ def form(request: access.DeskRequest, read: ReadFilter) -> dict[str, Any]:
         "people": people,
         "days": [DayField.of(read, "from", gettext("Started from (UTC)")), DayField.of(read, "to", gettext("to"))],
         "periods": periods(read),
+        "orders": orders(read),
     }
 
 
@@ -108,6 +110,21 @@ def _typed(read: ReadFilter) -> list[Chip]:
         return []
     named = {one.typed: one for one in clauses}
     return [Chip(name, True, read.query(q=operators.without(typed, one))) for name, one in named.items()]
+
+
+def orders(read: ReadFilter) -> list[Chip]:
+    """The newest or the most relevant first; where no words are looked for, nothing can be relevant."""
+    try:
+        has_words = bool(read_typed(read.values["q"]).words)
+    except BadFilter:
+        has_words = False
+    if not has_words:
+        return []
+    chosen = read.wanted.sort
+    return [
+        Chip(text, chosen == sort, read.query(sort=sort))
+        for sort, text in ((DEFAULT_SORT, gettext("Newest first")), (RELEVANCE, gettext("Most relevant first")))
+    ]
 
 
 def periods(read: ReadFilter) -> list[Chip]:

@@ -24,7 +24,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
         return redirect("usage")
     workspace_id = request.member.workspace_id
     came_in = queries.came_in(workspace_id)
-    if not came_in:
+    if not came_in.page.items:
         address = request.build_absolute_uri("/").rstrip("/")
         start = extensions.parts(extensions.HOME_START, request)
         return render(request, "home/begin.html", {"address": address, "start": start})

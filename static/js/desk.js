@@ -85,3 +85,9 @@ async function copyFrom(button) {
   button.textContent = gettext("Copied");
   setTimeout(() => { button.textContent = label; }, 1500);
 }
+
+// What is not filtered by has no place in an address that somebody may send to somebody.
+document.addEventListener("formdata", ({ target, formData }) => {
+  if (!target.matches("form.filter")) return;
+  for (const [name, value] of [...formData]) if (value === "" && formData.getAll(name).length === 1) formData.delete(name);
+});

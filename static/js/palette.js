@@ -73,8 +73,8 @@ function places(words) {
 
 const KINDS = { page: gettext("page"), action: gettext("action"), session: gettext("session") };
 
-// Titles that are a prompt in JSON have "\n" for a new line.
-const titleOf = ({ title }) => (title || gettext("Session")).replace(/(\\[nrt]|\s)+/g, " ").trim();
+// Titles that are a prompt in JSON have "\n" for a new line; a harness puts tags around what it says first.
+const titleOf = ({ title }) => title.replace(/^["\s]*(?=<[a-z_-]+>)/, "").replace(/(\\[nrt]|\s|^<[a-z_-]+>)+/g, " ").trim() || gettext("Session");
 
 async function addSessions(words) {
   asking = new AbortController();

@@ -2,6 +2,7 @@
 
 import "./session/slices.js";
 import "./session/navigation.js";
+import "./session/found.js";
 import "./session/lenses.js";
 import "./session/keys.js";
 import "./session/rail.js";

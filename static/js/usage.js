@@ -60,7 +60,7 @@ const WHOLE = Array.from({ length: 28 }, (_, n) => [1, 2, 5][n % 3] * 10 ** Math
 const THOUSANDS = [[1e9, "B"], [1e6, "M"], [1e3, "k"]];
 const TIMES = [[3_600_000, "h"], [60_000, "m"], [1_000, "s"], [1, "ms"]];
 const TICKS = {
-  usd: (amount) => `$${amount >= 1 || amount === 0 ? counted(amount) : amount.toPrecision(2).replace(/0+$/, "")}`,
+  usd: (amount) => `$${Number.isInteger(amount) ? counted(amount) : amount > 1 ? amount.toFixed(2) : amount.toPrecision(2).replace(/0+$/, "").padEnd(4, "0")}`,
   tokens: (amount) => short(amount, THOUSANDS),
   count: (amount) => short(amount, THOUSANDS),
   ms: (amount) => short(amount, TIMES),
@@ -68,6 +68,7 @@ const TICKS = {
 
 function options(place, days, names, unit) {
   const ink = colour(place, "--ink-2"), line = colour(place, "--line"), page = colour(place, "--page");
+  const font = `12px ${getComputedStyle(place).fontFamily}`;
   const bars = uPlot.paths.bars({ size: [0.7, 40, 1], align: 0 });
   const series = names.map((one) => one.colour).reverse().map((name) => {
     const fill = colour(place, `--chart-${name}`);
@@ -81,8 +82,8 @@ function options(place, days, names, unit) {
     scales: { x: { range: (chart, low, high) => [low - 43200, high + 43200] }, y: { range: (chart, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
     series: [{}, ...series],
     axes: [
-      { stroke: ink, grid: { show: false }, ticks: grid, incrs: [1, 2, 7, 14, 28, 91, 182, 365].map((n) => n * 86400), values: (chart, splits) => splits.map((at) => (days.length > 300 ? monthLabel(at) : label(at))) },
-      { stroke: ink, grid, ticks: { show: false }, size: 64, ...(unit === "count" && { incrs: WHOLE }), values: (chart, splits) => splits.map(TICKS[unit]) },
+      { stroke: ink, font, grid: { show: false }, ticks: grid, incrs: [1, 2, 7, 14, 28, 91, 182, 365].map((n) => n * 86400), values: (chart, splits) => splits.map((at) => (days.length > 300 ? monthLabel(at) : label(at))) },
+      { stroke: ink, font, grid, ticks: { show: false }, size: 64, ...(unit === "count" && { incrs: WHOLE }), values: (chart, splits) => splits.map(TICKS[unit]) },
     ],
     hooks: { setCursor: [tipFor(place, days, names)] },
   };
@@ -110,7 +111,7 @@ function draw() {
   });
 }
 
-document.addEventListener("DOMContentLoaded", draw);
+document.fonts.ready.then(draw); // letters on a canvas do not change when their font comes
 document.addEventListener("htmx:afterSettle", (event) => { if (event.target.closest("#usage")) draw(); });
 document.addEventListener("htmx:historyRestore", draw);
 dark.addEventListener("change", draw);

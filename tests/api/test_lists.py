@@ -114,3 +114,11 @@ def _queries(api, path):
     with CaptureQueriesContext(connection) as captured:
         ok(api.get(path))
     return len(captured)
+
+
+@pytest.mark.parametrize(("path", "query"), [("sessions", {}), ("usage", {"group_by": "session"})])
+def test_an_agent_is_named_by_id_slug_or_name(api, agent, session, path, query):
+    events.append(session.id, [user("hello")], origin=links.RUNTIME)
+    for named in (str(agent.pk), agent.slug, agent.name):
+        assert len(ok(api.get(path, {"agent": named} | query))["items"]) == 1, named
+    assert ok(api.get(path, {"agent": "nobody"} | query))["items"] == []

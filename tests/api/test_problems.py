@@ -62,6 +62,25 @@ def test_each_wrong_value_is_named_by_a_json_pointer(api, session):
     assert pointers(problem) == {"/events/1/client_id", "/events/1/kind", "/events/1/usage/input_tokens"}
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "detail"),
+    [
+        ("approvals", {"agent": "A"}, "/tool: this is missing, and must be there"),
+        ("approvals", {"agent": "A", "tool": 5}, "/tool: 5 is not possible here: it should be an object"),
+        ("agents", {"name": "A", "runtime": "mars"}, '/runtime: "mars" is not possible here: it should be '),
+        ("agents", {"name": ["A"]}, "/name: this should be a valid string"),
+        ("agents", {"name": "A", "runtime": "x" * 500}, '/runtime: "' + "x" * 99 + "… is not possible here"),
+    ],
+)
+def test_the_sentence_says_which_value_is_wrong_and_what_it_should_be(api, path, body, detail):
+    assert detail in refused(api.post(path, body), 422)["detail"]
+
+
+def test_the_sentence_of_a_parameter_says_its_value(api):
+    problem = refused(api.get("sessions", {"limit": "501"}), 422)
+    assert problem["detail"] == '/limit: "501" is not possible here: it should be less than or equal to 500'
+
+
 def test_a_pointer_escapes_what_has_a_meaning_in_it(api, agent):
     problem = refused(api.post("approvals", {"agent": "A", "tool": {"name": "t"}}), 422)
     assert pointers(problem) == {"/tool/arguments"}

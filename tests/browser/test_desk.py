@@ -91,7 +91,7 @@ def test_several_chosen_files_come_in_and_a_hostile_name_runs_nothing(open_page)
     page.get_by_role("link", name="passwd").wait_for()
     page.locator(".import").nth(1).wait_for()
     read_all()
-    page.get_by_text("failed").wait_for()
+    page.locator("main .is-wrong").get_by_text("Failed").first.wait_for()
     assert page.locator("main img").count() == 0
 
 
@@ -196,7 +196,7 @@ def test_a_viewer_s_pages_complain_of_nothing(open_page, workspace):
     vito = members.add_member(workspace, "vito@example.org", "Vito", Role.VIEWER, by=audit.COMMAND)[0]
     page = open_page("/", member=vito)
     page.goto("/imports/")
-    page.get_by_text("Nothing was imported yet").wait_for()
+    page.get_by_text("Nothing imported yet").wait_for()
 
 
 def test_keys_walk_the_list_of_sessions_and_open_one(open_page, agent):
@@ -284,7 +284,7 @@ def test_signing_in_by_link_choosing_a_password_and_signing_out(open_page, works
 def test_the_key_that_is_shown_once_can_be_copied(open_page, admin_member):
     page = open_page("/settings/", member=admin_member, permissions=["clipboard-read", "clipboard-write"])
     page.get_by_placeholder("refund agent, production").fill("robot")
-    page.get_by_role("button", name="Make a key").click()
+    page.get_by_role("button", name="Create key").click()
     page.locator("#secret").wait_for()
     page.wait_for_load_state()  # the script that copies comes after the button
     page.get_by_role("button", name="Copy").first.click()

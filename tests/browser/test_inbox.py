@@ -236,7 +236,7 @@ def test_on_the_page_of_a_session_a_key_that_leads_never_decides(open_page, agen
     page.keyboard.press("Enter")
     expect(page.locator(".card.is-armed")).to_be_visible()
     page.keyboard.press("a")
-    expect(page.locator(".card")).to_contain_text("approved")
+    expect(page.locator(".card")).to_contain_text("Approved")
     approval.refresh_from_db()
     assert approval.status == "approved"
 

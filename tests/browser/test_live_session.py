@@ -117,14 +117,14 @@ def test_a_card_comes_in_and_its_approval_leads_to_the_result(open_page, scripte
     page = open_page("/agents/parrot/chat/")
     session = begin(page, '/tool shop/refund {"order": 4711}\nPaid')
     expect(page.locator(".card.is-open")).to_contain_text("refund")
-    expect(page.locator("#standing")).to_contain_text("needs approval")
+    expect(page.locator("#standing")).to_contain_text("Needs approval")
     expect(page.locator("#outline .is-waits")).to_have_count(1)
     expect(page.get_by_role("button", name="Interrupt and send")).to_be_visible()
     page.get_by_role("button", name="Approve a").click()
-    expect(page.locator(".card")).to_contain_text("approved")
+    expect(page.locator(".card")).to_contain_text("Approved")
     expect(page.locator("#timeline")).to_contain_text("You said: Paid")
-    expect(page.locator("#standing")).to_contain_text("idle")
-    expect(page.locator("#s-head")).not_to_contain_text("needs approval")
+    expect(page.locator("#standing")).to_contain_text("Idle")
+    expect(page.locator("#s-head")).not_to_contain_text("Needs approval")
     expect(page.locator("#outline .is-waits, #timeline [data-waits]")).to_have_count(0)
     expect(page.locator("#outline li")).to_have_count(1)
     assert page.url.endswith(str(session.pk))  # the card was decided in place
@@ -137,7 +137,7 @@ def test_a_person_interrupts_what_waits_and_is_heard_next(open_page, scripted_ag
     page.get_by_label("Message to the agent").fill("Do not pay")
     page.get_by_role("button", name="Interrupt and send").click()
     expect(page.locator("#t-2")).to_contain_text("You said: Do not pay")
-    expect(page.locator(".card")).to_contain_text("withdrawn")
+    expect(page.locator(".card")).to_contain_text("Withdrawn")
     expect(page.get_by_label("Message to the agent")).to_have_value("")
     expect(page.locator("#timeline")).not_to_contain_text("You said: Paid")
 
@@ -165,18 +165,18 @@ def test_a_turn_is_interrupted_and_tried_again(open_page, scripted_agent):
     begin(page, "/wait 30\nDone")
     page.get_by_label("Message to the agent").fill("half a thou")
     page.get_by_role("button", name="Interrupt", exact=True).click()
-    expect(page.locator("#standing")).to_contain_text("the last turn was interrupted")
+    expect(page.locator("#standing")).to_contain_text("The last turn was interrupted")
     expect(page.get_by_label("Message to the agent")).to_have_value("half a thou")
-    page.get_by_role("button", name="Try this turn again").click()
-    expect(page.locator("#standing")).to_contain_text("running")
+    page.get_by_role("button", name="Retry this turn").click()
+    expect(page.locator("#standing")).to_contain_text("Running")
     page.get_by_role("button", name="Interrupt", exact=True).click()
-    expect(page.get_by_role("button", name="Try this turn again")).to_be_visible()
+    expect(page.get_by_role("button", name="Retry this turn")).to_be_visible()
 
 
 def test_without_javascript_a_session_is_begun_led_and_stopped(open_page, scripted_agent):
     page = open_page("/agents/parrot/chat/", java_script_enabled=False)
     page.get_by_label("First message").fill("/wait 30")
-    page.get_by_role("button", name="Begin a session").click()
+    page.get_by_role("button", name="Start session").click()
     page.get_by_label("Message to the agent").fill("Behind it")
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.locator(".queue")).to_contain_text("Behind it")
@@ -187,7 +187,7 @@ def test_without_javascript_a_session_is_begun_led_and_stopped(open_page, script
     while "interrupted" not in page.locator("#standing").inner_text() and time.monotonic() < until:
         page.wait_for_timeout(300)
         page.reload()
-    expect(page.locator("#standing")).to_contain_text("the last turn was interrupted")
+    expect(page.locator("#standing")).to_contain_text("The last turn was interrupted")
 
 
 def test_pieces_join_by_where_they_begin_and_a_gap_waits_for_the_whole(open_page, scripted_agent):

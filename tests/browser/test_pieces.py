@@ -77,12 +77,12 @@ def test_a_row_whose_request_fails_comes_while_the_stream_stays_open(open_page, 
 def test_a_click_while_the_line_is_fetched_is_not_lost(open_page, scripted_session):
     messages.submit(scripted_session.pk, "Wait", by=audit.Actor("member", "r", "Rosa"))
     page = open_page(path_of(scripted_session))
-    expect(page.locator("#standing")).to_contain_text("running")
+    expect(page.locator("#standing")).to_contain_text("Running")
     with held_back(page, STANDING):
         with page.expect_request(STANDING):
             note(scripted_session, "news")
         page.get_by_role("button", name="Interrupt", exact=True).click()
-        expect(page.locator("#standing")).to_contain_text("stopping")
+        expect(page.locator("#standing")).to_contain_text("Stopping")
     assert TurnInFlight.objects.get().interrupted_at
 
 
@@ -94,7 +94,7 @@ def test_what_happens_while_the_line_is_fetched_is_shown(open_page, scripted_ses
             note(scripted_session, "news")
         page.wait_for_timeout(SLOW / 2)
         in_flight.finish(in_flight.claim(scripted_session.pk), 10)
-        expect(page.locator("#standing")).to_contain_text("idle")
+        expect(page.locator("#standing")).to_contain_text("Idle")
 
 
 def test_results_that_come_together_are_all_shown(open_page, scripted_session):

@@ -171,3 +171,14 @@ def test_a_column_is_dragged_and_moved_by_keys_and_stays_so(open_page, agent, re
     with page.expect_response("**/sessions/columns/widths/"):
         page.get_by_role("separator", name="Width of Agent").press("Home")
     assert page.locator("table.is-sized").count() == 0
+
+
+def test_the_address_of_a_list_has_only_what_it_is_filtered_by(open_page, agent):
+    session_of(agent, "Order 4711", cost="2.00")
+    page = open_page("/sessions/")
+    page.get_by_text("More filters").click()
+    page.locator("[name=min_cost]").fill("1")
+    page.get_by_role("button", name="Apply").click()
+    page.wait_for_url(re.compile("min_cost"))
+    assert page.url.endswith("/sessions/?min_cost=1")
+    expect(page.get_by_text("Order 4711").first).to_be_visible()

@@ -55,3 +55,13 @@ def test_an_approval_is_printed_with_the_digest_of_its_arguments(open_page, run)
 @pytest.mark.parametrize("path", ["/audit/", "/oversight/"])
 def test_what_is_handed_to_an_auditor_is_printed_without_its_forms(open_page, run, path):
     expect(printed(open_page(path))).to_contain_text("Countersign")
+
+
+def test_of_the_inbox_the_card_is_printed_and_not_the_list(open_page, run):
+    requests.request(run, requests.Question("issue_refund", {"order": "4711"}), by=BOT)
+    page = open_page("/approvals/")
+    expect(page.locator(".inbox-side")).to_be_visible()
+    printed(page)
+    expect(page.locator(".inbox-side")).to_be_hidden()
+    expect(page.locator(".inbox-chosen")).to_contain_text("4711")
+    expect(page.locator(".inbox-chosen .card-more")).to_be_hidden()

@@ -53,6 +53,11 @@ def ask(session: Session, **more) -> Approval:
     )
 
 
+def marked(page: Page) -> list[str]:
+    """Words that are painted in the transcript because somebody looked for them."""
+    return page.evaluate("[...(CSS.highlights.get('found') ?? [])].map(String)")
+
+
 def focused(page: Page) -> str:
     return page.evaluate("document.activeElement.closest('[data-seq]')?.dataset.seq ?? document.activeElement.tagName")
 
@@ -178,7 +183,7 @@ def test_the_inspector_opens_beside_and_has_the_address_of_the_event(open_page, 
     expect(page.locator("#inspector")).to_contain_text("Event 3")
     assert page.url.endswith(f"{path_of(completed_session)}?event=3#e-3")
     assert page.locator("#timeline").bounding_box()["x"] + 100 < page.locator("#inspector").bounding_box()["x"]
-    page.locator(".tabs").get_by_text("usage").click()
+    page.locator(".tabs").get_by_text("Usage").click()
     expect(page.locator("#inspector")).to_contain_text("reported by the recorder")
     page.keyboard.press("Escape")
     expect(page.locator("#inspector > *")).to_have_count(0)
@@ -220,6 +225,17 @@ def test_search_lists_hits_and_n_steps_through_them(open_page, completed_session
     page.keyboard.press("n")
     expect(page.locator("a[data-hit][aria-current]")).to_have_count(1)
     expect(page.locator("#e-4")).to_be_in_viewport()
+    assert wait_until(lambda: "line" in marked(page), PATIENCE)
+
+
+def test_words_that_were_found_are_brought_into_sight_in_a_long_output(open_page, agent):
+    lines = "\n".join(f"row {number}" for number in range(90)) + "\nneedle\n" + "rest\n" * 40
+    new = [asked("p1", "Look"), call("c", "Bash", {"command": "cat"}), result("c", lines), said("m", "Done")]
+    run = session_with(agent, new)
+    page = open_page(f"{path_of(run)}?event=2&q=needle#e-2")
+    assert wait_until(lambda: "needle" in marked(page), PATIENCE)
+    block = page.locator("#e-2 .code", has_text="needle").last
+    assert wait_until(lambda: block.evaluate("block => block.scrollTop > 0"), PATIENCE)
 
 
 def test_a_decision_is_made_by_keys_and_the_page_follows(open_page, completed_session):
@@ -231,8 +247,8 @@ def test_a_decision_is_made_by_keys_and_the_page_follows(open_page, completed_se
     page.keyboard.press("d")
     page.keyboard.type("Ask the customer first")
     page.get_by_role("button", name="Deny and tell the agent why").click()
-    expect(page.locator(".card")).to_contain_text("denied")
-    expect(page.locator("#s-head")).not_to_contain_text("needs approval")
+    expect(page.locator(".card")).to_contain_text("Denied")
+    expect(page.locator("#s-head")).not_to_contain_text("Needs approval")
     approval.refresh_from_db()
     assert (approval.status, approval.decision["reason"]) == ("denied", "Ask the customer first")
 
@@ -266,7 +282,7 @@ def test_new_events_come_in_below_and_results_join_their_calls(open_page, agent)
     expect(page.locator("#overview")).to_contain_text("2 turns")
     ask(session)
     expect(page.locator(".card.is-open")).to_contain_text("issue_refund")
-    expect(page.locator("#s-head")).to_contain_text("needs approval")
+    expect(page.locator("#s-head")).to_contain_text("Needs approval")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -298,7 +314,7 @@ def test_without_javascript_everything_reads_and_a_decision_can_be_made(open_pag
     page.locator("[data-choice=deny] summary").click()
     page.locator("textarea[name=reason]").fill("No")
     page.get_by_role("button", name="Deny and tell the agent why").click()
-    expect(page.locator(".card")).to_contain_text("denied")
+    expect(page.locator(".card")).to_contain_text("Denied")
     approval.refresh_from_db()
     assert approval.status == "denied"
 

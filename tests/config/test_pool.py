@@ -32,6 +32,24 @@ connections["default"].close_pool()
 print(len(backends) <= 2)
 """
 
+GONE = """
+import django; django.setup()
+from config.database import pool; from django.db import connection, connections
+pool.share(1)
+def backend():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        return cursor.fetchone()[0]
+first = backend(); connection.close()
+again = backend(); connection.close()
+import psycopg
+with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:
+    other.execute("SELECT pg_terminate_backend(%s, 5000)", [first])
+later = backend(); connection.close()
+connections["default"].close_pool()
+print(again == first, later != first)
+"""
+
 
 def said(code: str, environment: dict[str, str]) -> str:
     done = subprocess.run([sys.executable, "-c", code], cwd=BASE_DIR, env=environment, capture_output=True, text=True)
@@ -55,6 +73,10 @@ def test_connection_pool_depends_on_the_kind_of_process(code, size, found, kept)
 
 def test_threads_share_the_connections(process_environment):
     assert said(COUNT, process_environment) == "True"
+
+
+def test_a_connection_whose_backend_ended_is_replaced_before_it_is_used(process_environment):
+    assert said(GONE, process_environment) == "True True"
 
 
 def test_a_database_that_is_away_is_looked_for_every_second():

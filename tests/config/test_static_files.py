@@ -11,17 +11,26 @@ from django.core.management import call_command
 from django.test import override_settings
 
 HASHED = re.compile(r"(.+)\.[0-9a-f]{12}\.js")
+IMPORTED_SHEET = re.compile(r'^@import "(.+?)";$', re.MULTILINE)
+RULES = re.compile(r"url\(.*?\)")
+"""Addresses in a sheet are written anew; what follows the last of them is as it was."""
 IMPORTED = re.compile(r"""^import\s*(?:.*?\s+from\s*)?["'](.+?)["'];$""", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def scripts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Our own scripts as collectstatic writes them."""
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What collectstatic writes."""
     root = tmp_path_factory.mktemp("static")
     storage = settings.STORAGES | {"staticfiles": {"BACKEND": "config.static_files.HashedFilesStorage"}}
     with override_settings(STATIC_ROOT=root, STORAGES=storage):
         call_command("collectstatic", verbosity=0, interactive=False)
-    return sorted((root / "js").rglob("*.js"))
+    return root
+
+
+@pytest.fixture(scope="module")
+def scripts(collected: Path) -> list[Path]:
+    """Our own scripts as collectstatic writes them."""
+    return sorted((collected / "js").rglob("*.js"))
 
 
 def test_scripts_import_each_other_by_hashed_names(scripts):
@@ -36,3 +45,22 @@ def test_scripts_import_each_other_by_hashed_names(scripts):
 def test_each_script_is_there_once_under_one_name(scripts):
     names = [HASHED.fullmatch(str(script))[1] for script in scripts]
     assert len(names) == len(set(names)) == len(list((settings.BASE_DIR / "static" / "js").rglob("*.js")))
+
+
+def test_a_sheet_holds_the_sheets_that_it_imports(collected):
+    source = settings.BASE_DIR / "static" / "css"
+    packed = {sheet.name: IMPORTED_SHEET.findall(sheet.read_text()) for sheet in source.glob("*.css")}
+    packed = {name: names for name, names in packed.items() if names}
+    assert {"desk.css", "session-page.css"} <= packed.keys()
+    for name, names in packed.items():
+        [written] = (collected / "css").glob(f"{name.removesuffix('.css')}.????????????.css")
+        sheet = written.read_text()
+        assert "@import" not in sheet
+        rules = [RULES.split((source / one).read_text())[-1] for one in names]
+        assert [rule for rule in rules if rule not in sheet] == []
+        assert [sheet.index(rule) for rule in rules] == sorted(sheet.index(rule) for rule in rules)
+    assert re.search(r"url\(\"\.\./fonts/inter-latin\.[0-9a-f]{12}\.woff2\"\)", _one(collected, "desk").read_text())
+
+
+def _one(collected: Path, name: str) -> Path:
+    return next((collected / "css").glob(f"{name}.*.css"))

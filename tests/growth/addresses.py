@@ -20,6 +20,7 @@ SESSION_LIST = (
 SEARCHES = (
     "q=parcel", "q=parcel+timed", "q=never/came", "q=%22parcel+never%22", "q=par*", "q=nobody-says-it",
     "q=parcel+-look", "q=is:error", "q=parcel+tool:search", "q=file:a/b",
+    "q=parcel&sort=relevance", "q=parcel+timed&sort=relevance",
 )  # fmt: skip
 NOBODYS = UUID(int=0)
 """The id in addresses that are not read, but posted to."""
@@ -30,6 +31,7 @@ WITH_QUERY: dict[str, tuple[str, ...]] = {
     "import-list": ("status=open", "status=done", "status=failed"),
     "search": SEARCHES,
     "usage": ("by=session",),
+    "retention-keep": ("keep_days=1",),
     "session-detail": ("turn=3", "event=20", "q=look"),
     "session-rows": ("after=20",),
     "session-outline": ("after=3",),
@@ -40,8 +42,9 @@ WITH_QUERY: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Name of a page to query strings that it is asked with besides none."""
 WITH_QUERY_API: dict[str, tuple[str, ...]] = {
-    "/api/v1/sessions": SEARCHES[:2],
-    "/api/v1/search": SEARCHES[:2],
+    "/api/v1/sessions": (*SEARCHES[:2], *SEARCHES[-2:]),
+    "/api/v1/search": (*SEARCHES[:2], *SEARCHES[-2:]),
+    "/api/v1/retention/over": ("days=1",),
     "/api/v1/approvals": ("status=pending", "status=denied"),
 }
 

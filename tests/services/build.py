@@ -9,9 +9,10 @@ from itertools import count
 from typing import Any
 
 from django.db import connection
+from django.utils import timezone
 
 from sessions_app.drafts import EventDraft, ToolDraft, Usage
-from sessions_app.models import Event, Session
+from sessions_app.models import Event, SearchBacklog, SearchBlock, Session
 from sessions_app.services.log import events, links
 
 _numbers = count(1)
@@ -45,6 +46,14 @@ def append(session: Session, *new: EventDraft) -> events.Appended:
     done = events.append(session.pk, list(new), origin=links.RUNTIME)
     session.refresh_from_db()
     return done
+
+
+def forget_search(session: Session) -> None:
+    """As an upgrade to a new search index leaves a session: all of it is to be indexed."""
+    SearchBlock.objects.filter(session=session).delete()
+    Session.objects.filter(pk=session.pk).update(indexed_seq=0)
+    SearchBacklog.objects.create(session_id=session.pk, workspace_id=session.workspace_id, since=timezone.now())
+    session.refresh_from_db()
 
 
 def log(session: Session) -> list[Event]:

@@ -103,6 +103,10 @@ def test_an_error_that_no_call_had_is_recovered_when_the_run_goes_on():
          "Ended: now at “Bash make b”"),
         ([asked("Go"), call("a"), call("b"), said("Done")], {}, "Ended: “Done”"),
         ([asked("Go"), call("a"), call("b")], {}, "Ended: broke off in the middle of “Bash”"),
+        ([asked("Go"), call("a"), result("a"), call("b", "finish", {"message": "All done"})], {},
+         "Ended: by calling “finish message=All done”"),
+        ([asked("Go"), call("a"), result("a"), call("b", "mcp__task__submit")], {},
+         "Ended: by calling “mcp__task__submit”"),
         ([asked("Go"), said("Done"), asked("More")], {}, "Ended: no reply to the last prompt"),
         ([asked("Go"), call("a"), result("a")], {}, "Ended: without a message of the agent"),
         ([], {}, "Ended: without a message of the agent"),
@@ -110,6 +114,14 @@ def test_an_error_that_no_call_had_is_recovered_when_the_run_goes_on():
 )  # fmt: skip
 def test_how_it_ended(events, ending, expected):
     assert expected in card(events, **ending).split("\n")
+
+
+def test_a_failure_without_a_reason_is_told_with_its_object():
+    events = [
+        call("a", arguments="make gate"), result("a", "Error", "error"),
+        call("b", arguments="ls"), result("b", "", "error"),
+    ]  # fmt: skip
+    assert "Went wrong: “Bash: make gate: Error” · “Bash: ls”" in card(events)
 
 
 def test_prompts_of_sub_agents_are_no_prompts():

@@ -54,12 +54,12 @@ def test_share_is_shown_as_a_percentage(fraction, says):
 @pytest.mark.parametrize(
     ("fields", "word"),
     [
-        ({"pending_approvals": 1, "phase": "crashed"}, "needs approval"),
-        ({"phase": "crashed", "status": "archived"}, "crashed"),
-        ({"status": "running"}, "running"),
-        ({"status": "idle", "phase": "completed"}, "completed"),
-        ({"status": "archived", "phase": "completed"}, "archived"),
-        ({}, "idle"),
+        ({"pending_approvals": 1, "phase": "crashed"}, "Needs approval"),
+        ({"phase": "crashed", "status": "archived"}, "Crashed"),
+        ({"status": "running"}, "Running"),
+        ({"status": "idle", "phase": "completed"}, "Completed"),
+        ({"status": "archived", "phase": "completed"}, "Archived"),
+        ({}, "Idle"),
     ],
 )
 def test_a_session_is_marked_by_what_matters_most(fields, word):

@@ -13,10 +13,13 @@ from tests.services.build import append, call, result
 
 from .build import ASKER, asks, session_of, words
 
+RUNNING = "Running State Session"
+"""The heading and the head of its table: sessions themselves say that they are running, too."""
+
 
 def section(page: str, title: str) -> str:
     """The words between one heading and the next."""
-    headings = ("Pending approvals", "Running", "Errors today", "Recent sessions")
+    headings = ("Pending approvals", RUNNING, "Errors today", "Recent sessions")
     rest = page.split(title, 1)[1] if title in page else ""
     ends = [rest.index(other) for other in headings if other in rest]
     return rest[: min(ends)] if ends else rest
@@ -32,7 +35,7 @@ def test_an_empty_desk_offers_three_ways_to_begin(admin):
 
 def test_a_viewer_is_offered_only_what_a_viewer_can_do(viewer, workspace):
     page = viewer.get("/").content.decode()
-    assert "Make a key" not in page and "upload.js" not in page
+    assert "Create key" not in page and "upload.js" not in page
     assert "can make one" in page and "upload.js" not in viewer.get("/imports/").content.decode()
 
 
@@ -65,8 +68,8 @@ def test_each_session_stands_where_it_belongs(viewer, agent):
     Turn.objects.filter(session=went_on).update(ended_at=yesterday)
     page = words(viewer.get("/"))
     assert "Went on" not in section(page, "Errors today"), "it had them two days ago"
-    assert "Runner" in section(page, "Running") and "Failure" not in section(page, "Running")
-    assert "Asker" not in section(page, "Running"), "it stands above, with its card"
+    assert "Runner" in section(page, RUNNING) and "Failure" not in section(page, RUNNING)
+    assert "Asker" not in section(page, RUNNING), "it stands above, with its card"
     wrong = section(page, "Errors today")
     assert "Failure" in wrong and "Crash" in wrong and "Old failure" not in wrong and "Runner" not in wrong
     assert "Old failure" in section(page, "Recent sessions")

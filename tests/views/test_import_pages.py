@@ -74,7 +74,7 @@ def test_a_file_becomes_a_session_and_the_page_says_so(reviewer, workspace):
     read_all()
     session = Session.objects.get()
     page = reviewer.get("/imports/")
-    assert re.search(r"done shelf\.json 1 session, \d+ events", words(page))
+    assert re.search(r"Done shelf\.json 1 session, \d+ events", words(page))
     assert f"/chat/{session.id}" in page.content.decode()
     detail = words(reviewer.get(f"/imports/{Import.objects.get().id}/"))
     assert hashlib.sha256(TRANSCRIPT).hexdigest() in detail
@@ -124,7 +124,7 @@ def test_a_file_that_cannot_be_read_says_why(reviewer, name, content, says):
     imported = Import.objects.get()
     for path in ("/imports/", f"/imports/{imported.id}/"):
         page = reviewer.get(path)
-        assert "failed" in words(page) and name in words(page)
+        assert "Failed" in words(page) and name in words(page)
         assert says in words(page)
         assert "<script>alert" not in page.content.decode()
         assert "Traceback" not in page.content.decode()
@@ -256,7 +256,7 @@ def test_imports_are_filtered_by_how_they_stand(reviewer):
     read_all()
     failed = words(reviewer.get("/imports/?status=failed"))
     assert "bad.json" in failed and "good.json" not in failed
-    assert "No import passes this filter." in words(reviewer.get("/imports/?status=open"))
+    assert "No imports match this filter." in words(reviewer.get("/imports/?status=open"))
     assert '"lost" is no status of an import; use one of open, done, failed' in words(
         reviewer.get("/imports/?status=lost")
     )
@@ -274,7 +274,7 @@ def test_the_next_rows_keep_the_filter(reviewer, monkeypatch):
 def test_a_batch_of_another_workspace_does_not_exist(reviewer, charlie):
     upload(reviewer, ("one.json", TRANSCRIPT), batch=BATCH)
     assert charlie.get(f"/imports/batches/{BATCH}/").status_code == 404
-    assert "No import passes this filter." in words(charlie.get(f"/imports/?batch={BATCH}"))
+    assert "No imports match this filter." in words(charlie.get(f"/imports/?batch={BATCH}"))
 
 
 CRITICAL = b'{"vcon": "0.4.0", "critical": ["zq"], "parties": [], "dialog": [{"body": "<b>not read</b>"}]}'

@@ -15,7 +15,7 @@ from vcon_app.models import Import, ImportedSession, SourceDocument
 from .build import asks, session_of
 from .conftest import member_of
 
-FEW, MANY = 10, 50
+FEW, MANY = 10, 30
 PATHS = (
     "/", "/sessions/", "/sessions/?q=parcel&sort=-cost", "/agents/", "/agents/agent-1/", "/approvals/", "/imports/",
     "/settings/", "/audit/",

@@ -149,7 +149,7 @@ def test_an_empty_list_says_what_to_do(viewer, workspace):
 
 
 def test_a_filter_that_finds_nothing_can_be_taken_off(viewer, three_sessions):
-    assert "Nothing passes these filters" in words(viewer.get("/sessions/?q=zebra"))
+    assert "No sessions match" in words(viewer.get("/sessions/?q=zebra"))
 
 
 def test_invalid_filter_is_refused_in_the_words_of_the_form(viewer):
@@ -195,3 +195,15 @@ def test_further_rows_do_not_add_up_the_list_again(viewer, workspace, three_sess
     with CaptureQueriesContext(connection) as captured:
         viewer.get(f"/sessions/?cursor={cursor}", headers={"HX-Request": "true"})
     assert not [query for query in captured if "SUM(" in query["sql"]]
+
+
+def test_the_page_comes_with_the_rows_of_a_screen_and_the_others_follow(viewer, agent):
+    for number in range(95):
+        session_of(agent, f"Number {number:02}")
+    page = viewer.get("/sessions/?sort=title")
+    assert titles(page) == [f"Number {number:02}" for number in range(30)]
+    assert 'hx-trigger="revealed, click"' in page.content.decode()
+    more = re.search(r'href="(\?[^"]*cursor=[^"]*)"', page.content.decode())[1].replace("&amp;", "&")
+    rows = viewer.get(f"/sessions/{more}", headers={"HX-Request": "true"})
+    assert titles(rows) == [f"Number {number:02}" for number in range(30, 80)]
+    assert "hx-trigger" not in rows.content.decode(), "from here on somebody asks for them"

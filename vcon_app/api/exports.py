@@ -11,16 +11,18 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Router
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from sessions_app.api.auth import own_viewer
+from sessions_app.api.paging import Cursor, Limit, Page, keyset
 from sessions_app.api.parsing import reply
 from sessions_app.api.problems import Problem, invalid
 from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
+from sessions_app.queries.waiting import Place
 from sessions_app.services.upkeep import disk
 from vcon_app.models import Export
-from vcon_app.queries import export_log, legal_basis
+from vcon_app.queries import export_log, job_places, legal_basis
 from vcon_app.services.exports import export_jobs, export_options, handing_on
 from vcon_app.services.trust import recipients
 from vcon_app.views.downloads import attachment
@@ -87,6 +89,45 @@ class Report(BaseModel):
     """granted, denied, expired, missing; empty where no legal basis is stated."""
     legal_basis: list[LegalBasis]
     next_cursor: None = None
+
+
+class WrittenExport(BaseModel):
+    """An export that somebody took, or that waits to be written."""
+
+    id: UUID
+    format: str
+    status: str
+    progress: float
+    filename: str
+    size: int | None
+    requested_by: str
+    waiting_for: str | None = Field(description="why it was put back and waits, until it goes on by itself")
+    queued_behind: int | None = Field(
+        description="how many of the same sender's tasks are taken before it, up to 500; those of others are taken in "
+        "between. null when it is not in line"
+    )
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @classmethod
+    def from_row(cls, export: Export, place: Place | None) -> WrittenExport:
+        same = ("id", "format", "status", "progress", "filename", "size", "requested_by", "created_at", "started_at",
+                "finished_at")  # fmt: skip
+        return cls(
+            **{name: getattr(export, name) for name in same}, waiting_for=export.waiting_for or None,
+            queued_behind=place.before if place else None,
+        )  # fmt: skip
+
+
+@router.get("/sessions/{uuid:session_id}/exports", auth=own_viewer, response=Page[WrittenExport])
+def list_exports(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """Exports of a session, the newest first, with the place in line of those that wait for a worker."""
+    session = session_read(request, session_id)
+    rows, next_cursor = keyset(export_log.exports_of(session.pk), "id", limit, cursor, UUID)
+    places = job_places.places(session.workspace_id, rows)
+    items = [WrittenExport.from_row(row, places.get(row.pk)) for row in rows]
+    return reply(Page(items=items, next_cursor=next_cursor))
 
 
 @router.get(

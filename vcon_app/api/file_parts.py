@@ -15,7 +15,7 @@ from sessions_app.api.parsing import reply
 from sessions_app.api.problems import Problem
 from sessions_app.api.sessions import session_read
 from vcon_app.formats import file_parts as parts
-from vcon_app.queries.file_parts import file_parts
+from vcon_app.services.documents.file_rest import parts_beside_events
 
 router = Router(tags=["sessions"])
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {}
@@ -38,9 +38,13 @@ class FilePart(BaseModel):
 
 
 class FileParts(BaseModel):
-    """Parties, analyses, attachments, nodes, blocks and members that nobody knows: the word of the file."""
+    """Parties, analyses, attachments, nodes, blocks, and every member that became no event: the word of the file."""
 
     parts: list[FilePart]
+    left_out: int = Field(description="values for which there was no room; the original file has them")
+    is_whole: bool = Field(
+        description="whether the file was looked through (up to 8 MB and 20,000 events); else the original has the rest"
+    )
 
 
 @router.get("/sessions/{uuid:session_id}/file-parts", auth=own_viewer, response=FileParts)
@@ -50,9 +54,9 @@ def read_file_parts(
     q: Annotated[str, Query(description="words in the place, the text or the title", max_length=200)] = "",
 ) -> HttpResponse:
     """What the file of a session holds beside its events: every value with its place, as the file has it."""
-    found = file_parts(session_read(request, session_id), q.strip())
+    found = parts_beside_events(session_read(request, session_id), q.strip())
     told = [
         FilePart(title=part.title, place=part.place, values=[Value.of(value) for value in part.values])
-        for part in found
+        for part in found.parts
     ]  # fmt: skip
-    return reply(FileParts(parts=told))
+    return reply(FileParts(parts=told, left_out=found.left_out, is_whole=found.is_whole))

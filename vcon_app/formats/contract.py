@@ -19,7 +19,7 @@ from ..signing.keys import Anchor
 from ..signing.signers import Signer
 from .common.head import Head
 
-Need = Literal["costs", "family", "graph", "parts"]
+Need = Literal["costs", "family", "graph", "long_values", "parts"]
 """What a writer takes besides the session and its events, as a key of ``options`` (see ``Spec.needs``)."""
 
 
@@ -68,6 +68,8 @@ class Spec:
                 own, and its events do not stand among those of the session
     ``graph``   ``recorded``: decisions and evidence that the desk recorded beside the log, as events; ``traced``: the
                 versions of definition and rules that allowed the session
+    ``long_values``  a function that gives a value which the reader left in the original file, by its JSON pointer, and
+                raises ``LookupError`` where it is not at hand; not given for what is redacted or shared
     ``parts``   what lies beside the session in a bundle: original, audit rows, signer (``formats.bundle.Parts``)
     """
     always_signed: bool = False

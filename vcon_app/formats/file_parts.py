@@ -92,13 +92,14 @@ def _values(value: Json, place: str) -> Iterator[Value]:
         at, one = stack.pop()
         if isinstance(one, (dict, list)) and one:
             inner = list(one.items() if isinstance(one, dict) else enumerate(one))
-            stack += [(f"{at}/{_token(key)}", item) for key, item in reversed(inner)]
+            stack += [(f"{at}/{token(key)}", item) for key, item in reversed(inner)]
             continue
         text = one if isinstance(one, str) else dumps(one).decode()
         yield Value(at, text[:VALUE_LIMIT], len(text) if len(text) > VALUE_LIMIT else 0)
 
 
-def _token(key: Json) -> str:
+def token(key: Json) -> str:
+    """A key as it stands in a JSON pointer."""
     return str(key).replace("~", "~0").replace("/", "~1")
 
 
@@ -127,10 +128,10 @@ def _upg(record: dict[str, Json]) -> Iterator[Found]:
     for name, word in (("nodes", "Node"), ("rest", "Node of no session")):
         for node in list_of(record.get(name)):
             kind = text_of(dict_of(node).get("type"))
-            yield f"{word}: {kind} {_named(node, 'title', 'id')}", f"/nodes/{_token(dict_of(node).get('id', ''))}", node
+            yield f"{word}: {kind} {_named(node, 'title', 'id')}", f"/nodes/{token(dict_of(node).get('id', ''))}", node
     for name in ("edges", "rest_edges", "cross"):
         for edge in list_of(record.get(name)):
-            yield f"Edge: {_named(edge, 'type')}", f"/edges/{_token(dict_of(edge).get('id', ''))}", edge
+            yield f"Edge: {_named(edge, 'type')}", f"/edges/{token(dict_of(edge).get('id', ''))}", edge
 
 
 def _llmfeed(record: dict[str, Json]) -> Iterator[Found]:
@@ -143,13 +144,13 @@ def _llmfeed(record: dict[str, Json]) -> Iterator[Found]:
             value = loads(text.encode("utf-8", "replace"))[0]
         except Unreadable:
             value = text
-        yield f"Block: {name}", f"/{_token(name)}", value
+        yield f"Block: {name}", f"/{token(name)}", value
     yield "Feed", "", {name: record[name] for name in ("feed_type", "layouts") if record.get(name)}
 
 
 def _plain(record: dict[str, Json]) -> Iterator[Found]:
     for name, value in record.items():
-        yield name, f"/{_token(name)}", value
+        yield name, f"/{token(name)}", value
 
 
 def _named(value: Json, *names: str) -> str:

@@ -1,4 +1,4 @@
-"""Loss report of an export, before anybody takes it."""
+"""Loss report of an export, before anybody takes it, and who took a session away."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from django.views.decorators.http import require_safe
 from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment
 from vcon_app.services.exports import export_jobs, export_options, handing_on
+
+from .parts import exports_taken
 
 
 @require_safe
@@ -28,6 +30,16 @@ def report(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     context["title"] = would if not context["problem"] else _("No such export")
     status = 422 if context["problem"] else 200
     return page_or_fragment(request, "sessions/alone.html", "sources/_loss.html", context, status=status)
+
+
+@require_safe
+@access.viewer
+def taken(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Exports of a session: those that wait say where they are in line, and the section asks again until they are
+    written."""
+    session = access.session_read(request, session_id)
+    context = exports_taken(session) | {"template": "sources/_taken.html", "title": _("Exports")}
+    return page_or_fragment(request, "sessions/alone.html", "sources/_taken.html", context)
 
 
 def _options(request: HttpRequest) -> dict[str, object]:

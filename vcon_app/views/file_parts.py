@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment
-from vcon_app.queries.file_parts import file_parts
+from vcon_app.services.documents.file_rest import parts_beside_events
 
 LONGEST_SEARCH = 200
 OPENED = 40
@@ -23,13 +23,14 @@ def index(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     """The parts of the file, of ``?q=`` only those values that have the words."""
     session = access.session_read(request, session_id)
     words = request.GET.get("q", "").strip()[:LONGEST_SEARCH]
-    parts = file_parts(session, words)
+    found = parts_beside_events(session, words)
+    count = sum(len(part.values) for part in found.parts)
     context = {
         "session": session,
         "words": words,
-        "parts": parts,
-        "count": sum(len(part.values) for part in parts),
-        "opened": bool(words) or sum(len(part.values) for part in parts) <= OPENED,
+        "found": found,
+        "count": count,
+        "opened": bool(words) or count <= OPENED,
         "template": "sources/_file_parts.html",
         "title": _("Everything else in the file"),
     }

@@ -109,18 +109,22 @@ def _file_signed_with(signature: Signature, session_id: UUID) -> str:
 def source_facts(request: DeskRequest, session: Session) -> Part:
     """Every import of a session with its findings by rule, and who took the session away."""
     links = sources.links_of(session.pk).defer(None)[:LISTED_IMPORTS]
+    told = [(link, imports.grouped(sources.findings_of(link))) for link in links]
+    return Part("sources/_facts.html", {"imports": told} | exports_taken(session))
+
+
+def exports_taken(session: Session) -> dict[str, Any]:
+    """Who took a session away, with what is said of exports that are not written yet."""
     exports = list(export_log.exports_of(session.pk)[: export_log.SHOWN + 1])
     shown = exports[: export_log.SHOWN]
-    return Part(
-        "sources/_facts.html",
-        {
-            "session": session,
-            "imports": [(link, imports.grouped(sources.findings_of(link))) for link in links],
-            "taken": list(zip(shown, export_log.states(session.workspace_id, shown), strict=True)),
-            "more": len(exports) > export_log.SHOWN,
-            "registrations": list(registrations.of_session(session.pk)[: registrations.SHOWN]),
-        },
-    )
+    states = export_log.states(session.workspace_id, shown)
+    return {
+        "session": session,
+        "taken": list(zip(shown, states, strict=True)),
+        "more": len(exports) > export_log.SHOWN,
+        "poll": any(states),
+        "registrations": list(registrations.of_session(session.pk)[: registrations.SHOWN]),
+    }
 
 
 def session_shares(request: DeskRequest, session: Session) -> Part | None:

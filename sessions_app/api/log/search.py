@@ -14,7 +14,7 @@ from ..auth import own_reader
 from ..paging import Cursor
 from ..parsing import reply
 from ..problems import invalid
-from ..schemas.sessions import SearchPage, SearchResult, SessionQuery
+from ..schemas.sessions import RankedAmong, SearchPage, SearchResult, SessionQuery
 from ..sessions import session_schemas
 
 router = Router(tags=["sessions"])
@@ -32,4 +32,5 @@ def search_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Se
         raise invalid(f"/{bad.field}", str(bad)) from None
     sessions = session_schemas(result.session for result in page.results)
     items = [SearchResult.of(result, session) for result, session in zip(page.results, sessions, strict=True)]
-    return reply(SearchPage(items=items, next_cursor=page.next_cursor, unknown=list(page.read.unknown)))
+    ranked, unknown = RankedAmong.of(page.ranked), list(page.read.unknown)
+    return reply(SearchPage(items=items, next_cursor=page.next_cursor, ranked=ranked, unknown=unknown))

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from sessions_app import models
-from sessions_app.queries.retention import hidden, plans, strategies
-from sessions_app.services.retention import advised, policies, pruning, showing, sweeping, workspaces
+from sessions_app.queries.retention import hidden, over, plans, strategies
+from sessions_app.services.retention import advised, keeping, policies, pruning, showing, sweeping, workspaces
 
 from ..auth import admin, own_asker, own_reader, own_writer, reader
 from ..idempotency import once
@@ -24,13 +24,14 @@ from .schemas import (
     Marker,
     NewPruning,
     OutOfSight,
+    OverSession,
     PruningResult,
     Retention,
-    Rules,
     SessionRetention,
     ShownAgain,
     Span,
     WorkspacePolicy,
+    WorkspaceRules,
 )
 
 router = Router(tags=["retention"])
@@ -38,6 +39,7 @@ MARKERS = 50
 SPANS = 200
 LAST = 2**31 - 1
 Before = Annotated[int, Query(LAST, ge=1, le=LAST, description="spans that begin before this event")]
+Days = Annotated[int | None, Query(ge=1, le=keeping.MOST_DAYS, description="unless said, those of the workspace")]
 FAULTS = {
     strategies.BadStrategy: lambda error: invalid(f"/{error.field}", str(error)),
     policies.Held: lambda error: Problem(409, str(error)),
@@ -70,15 +72,29 @@ def list_due(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse
 
 @router.get("/retention/workspace", auth=reader, response=WorkspacePolicy)
 def read_workspace_policy(request: HttpRequest) -> HttpResponse:
-    """The retention of sessions that have none of their own."""
-    return reply(WorkspacePolicy(**request.auth.workspace.retention))
+    """The retention of sessions that have none of their own, and how long all of them are kept."""
+    return reply(WorkspacePolicy.of(request.auth.workspace))
 
 
 @router.patch("/retention/workspace", auth=admin, response=WorkspacePolicy)
-def change_workspace_policy(request: HttpRequest, wanted: Rules) -> HttpResponse:
-    """Another retention of sessions that have none of their own; without any word of it there is none."""
-    kept = workspaces.set_policy(request.auth.workspace.pk, wanted.said(), by=request.auth.actor)
-    return reply(WorkspacePolicy(**kept))
+def change_workspace_policy(request: HttpRequest, wanted: WorkspaceRules) -> HttpResponse:
+    """Another retention of sessions that have none of their own; without any word of it there is none.
+
+    ``keep_days`` deletes: ask `/retention/over?days=…` first what would go.
+    """
+    changed = workspaces.change(request.auth.workspace.pk, wanted.said(), by=request.auth.actor)
+    return reply(WorkspacePolicy.of(changed))
+
+
+@router.get("/retention/over", auth=reader, response=Page[OverSession])
+def list_over(request: HttpRequest, limit: Limit, cursor: Cursor, days: Days = None) -> HttpResponse:
+    """What `keep_days` deletes, and what of that age stays and why, the oldest first; nothing where sessions are kept
+    for good. Of other `days`: a dry run.
+    """
+    workspace = request.auth.workspace
+    after = decode(cursor, lambda position: UUID(position[0])) if cursor else None
+    found, last = over.page(workspace.pk, days or workspace.keep_days, after, limit)
+    return reply(Page(items=[OverSession.of(one) for one in found], next_cursor=encode([last]) if last else None))
 
 
 @router.get("/sessions/{uuid:session_id}/retention", auth=own_reader, response=Retention)

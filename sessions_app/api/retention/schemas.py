@@ -9,8 +9,8 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, Field
 
 from sessions_app import models
-from sessions_app.queries.retention import plans, strategies
-from sessions_app.services.retention import policies, sweeping
+from sessions_app.queries.retention import over, plans, strategies
+from sessions_app.services.retention import keeping, policies, sweeping
 from sessions_app.services.retention.pruning import Pruned
 from sessions_app.services.retention.sweeping import Due
 
@@ -42,6 +42,15 @@ class Rules(Body):
     def said(self) -> dict[str, Any]:
         """What was sent, and nothing else."""
         return self.model_dump(exclude_unset=True)
+
+
+class WorkspaceRules(Rules):
+    """The same of a workspace, and how long it keeps its sessions."""
+
+    keep_days: Annotated[int, Field(ge=1, le=keeping.MOST_DAYS)] | None = Field(
+        None, description="days from the last event that came in; then the session is deleted. Null: nobody but people "
+        "delete. Fewer days than before delete nothing for 24 hours",
+    )  # fmt: skip
 
 
 class RetentionPolicy(Rules):
@@ -156,7 +165,7 @@ class InForce(BaseModel):
 
 
 class WorkspacePolicy(BaseModel):
-    """The retention of sessions that have none of their own."""
+    """The retention of sessions that have none of their own, and how long all of them are kept."""
 
     ttl_days: int | None = None
     auto_prune: bool = False
@@ -164,6 +173,26 @@ class WorkspacePolicy(BaseModel):
     max_messages: int | None = None
     set_by: str | None = None
     set_at: datetime | None = None
+    keep_days: int | None = None
+    deletes_from: datetime | None = Field(None, description="nothing is deleted by `keep_days` before that")
+
+    @classmethod
+    def of(cls, workspace: models.Workspace) -> WorkspacePolicy:
+        return cls(**workspace.retention, keep_days=workspace.keep_days, deletes_from=workspace.deletes_from)
+
+
+class OverSession(BaseModel):
+    """A session that was kept for its days. ``goes``; ``held``: it is immutable; ``waits``: for a person, or its agent
+    is at work."""
+
+    session_id: UUID
+    title: str
+    since: datetime = Field(description="when its days were over")
+    what: Literal["goes", "held", "waits"]
+
+    @classmethod
+    def of(cls, one: over.Over) -> OverSession:
+        return cls(session_id=one.session.pk, title=str(one.session), since=one.since, what=one.what)
 
 
 class DueSession(BaseModel):

@@ -18,6 +18,7 @@ from sessions_app.queries.sessions.provenance import UNSIGNED, Provenance
 from sessions_app.queries.sessions.search import Result
 from sessions_app.queries.sessions.turn_state import QueueAndContinuations
 
+from ..paging import Page
 from ..retention.schemas import RetentionPolicy
 from .common import AgentName, Body, Cost, Id, Name, Signature, Since, Until, Usage, dollars
 
@@ -25,7 +26,7 @@ from .common import AgentName, Body, Cost, Id, Name, Signature, Since, Until, Us
 class SessionQuery(BaseModel):
     """What narrows a list of sessions down."""
 
-    agent: str = Field("", max_length=500, description="id or slug")
+    agent: str = Field("", max_length=500, description="id, slug or name")
     status: str = Field("", max_length=50)
     origin: str = Field("", max_length=50)
     tag: str = Field("", max_length=500)
@@ -39,8 +40,9 @@ class SessionQuery(BaseModel):
     assignee: str = Field("", max_length=50, description="id of a member, or none")
     finding: str = Field("", max_length=50, description="finding of the run: " + ", ".join(run_findings.CHOICES))
     sort: str = Field(
-        queries.DEFAULT_SORT, max_length=50, description=", ".join(queries.SORTS) + '; "-" in front reverses'
-    )
+        queries.DEFAULT_SORT, max_length=50,
+        description=", ".join(queries.SORTS) + '; "-" in front reverses; or relevance, where q has words',
+    )  # fmt: skip
 
     def filter(self) -> queries.SessionFilter:
         return queries.SessionFilter(**self.model_dump())
@@ -300,11 +302,29 @@ class SearchResult(BaseModel):
         )  # fmt: skip
 
 
+class RankedAmong(BaseModel):
+    """Relevance ranks the newest sessions that say the words."""
+
+    candidates: int = Field(description="so many were ranked")
+    is_all: bool = Field(description="no older ones say the words; else they are found in another order")
+
+    @classmethod
+    def of(cls, ranked: queries.Ranked | None) -> RankedAmong | None:
+        return cls(candidates=ranked.candidates, is_all=ranked.is_all) if ranked else None
+
+
+class SessionPage(Page[Session]):
+    """One page of a list of sessions."""
+
+    ranked: RankedAmong | None = Field(None, description="where they are sorted by relevance")
+
+
 class SearchPage(BaseModel):
     """One page of results."""
 
     items: list[SearchResult]
     next_cursor: str | None = Field(description="cursor of the next page; null at the end")
+    ranked: RankedAmong | None = Field(None, description="where they are sorted by relevance")
     unknown: list[str] = Field(description="what looks like an operator, is none, and was looked for as words")
 
 

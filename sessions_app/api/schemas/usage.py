@@ -73,7 +73,7 @@ class UsageQuery(BaseModel):
 
     from_: Since = Field(None, alias="from")
     to: Until = None
-    agent: str = Field("", max_length=500, description="id or slug")
+    agent: str = Field("", max_length=500, description="id, slug or name")
     origin: Literal["", "chat", "slack", "schedule", "webhook", "import", "api", "otlp"] = ""
     tag: str = Field("", max_length=500)
 
@@ -106,5 +106,5 @@ class CallUsageQuery(BaseModel):
     provider: str = Field("", max_length=500)
     tool: str = Field("", max_length=500)
     status: str = Field("", max_length=20)
-    agent: str = Field("", max_length=500, description="id or slug")
+    agent: str = Field("", max_length=500, description="id, slug or name")
     session: UUID | None = None

@@ -23,7 +23,7 @@ from .timeline import Entry, Window
 
 SORTS = ("tool", "result", "object", "took", "cost")
 """What the calls can be sorted by; with a minus in front the other way round."""
-ROWS = 48
+ROWS = 32
 """Of one page: in an order nothing leaves the page and comes back by itself."""
 OBJECT = 200
 """Characters of what a call is about that its place in the order depends on."""

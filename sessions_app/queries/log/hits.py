@@ -79,12 +79,14 @@ class Narrowing:
     failed: bool = False
 
     @classmethod
-    def of(cls, read: Read, spellings: Any, tool: str = "", model: str = "", *, failed: bool = False) -> Narrowing:
-        """Of operators, and of filters of the same names. ``spellings``: how a name that was typed may be written."""
+    def of(
+        cls, read: Read, spellings: Any, models: Sequence[str], tool: str = "", *, failed: bool = False
+    ) -> Narrowing:
+        """Of operators, and of filters of the same names. ``spellings``: how a tool's name may be written."""
         return cls(
             tuple(one for name in (*read.values("tool"), tool) if name for one in spellings(name)),
             tuple(typed.read(f'"{path}"') for path in read.values("file")),
-            tuple(one for name in (*read.values("model"), model) if name for one in spellings(name)),
+            tuple(models),
             failed or bool(read.values("has_errors")),
         )
 

@@ -21,7 +21,7 @@ from sessions_app.search.typed import Query
 
 from .search_text import SESSION, TEXT, row_query
 
-HITS = 40
+HITS = 24
 OLD_NEGATIONS = re.compile(r'-(?:[^\w"]*-)+')
 """Dashes with nothing between them that could be searched for: PostgreSQL 18 puts each on a stack of 32 places."""
 ROWS_AT_ONCE = 4

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
+import orjson
+
+from sessions_app.event_chain import COLUMNS, FIRST_OF_ANY_LENGTH, fields
 from sessions_app.search.typed import Term
 
 LONGEST = 20_000
@@ -13,8 +17,37 @@ PARTS = ("e.tool_name", "e.arguments #>> '{}'", "e.result #>> '{}'")
 _SAID = f"CASE WHEN octet_length(e.text) <= {LONGEST} THEN e.text ELSE left(e.text, {LONGEST}) END"
 TEXT = f"concat_ws(' ', {_SAID}, {', '.join(f'left({part}, {LONGEST})' for part in PARTS)})"
 """SQL of the text of an event ``e``."""
+_TEXT, _TOOL, _ARGUMENTS, _RESULT = (
+    COLUMNS.index(name) - FIRST_OF_ANY_LENGTH for name in ("text", "tool_name", "arguments", "result")
+)
+_END = COLUMNS.index("result") + 1
 SESSION, WORKSPACE = "@s", "@w"
 """Before an id in hexadecimal, as a word of ``SearchBlock.words``. No word of a text holds an @."""
+
+
+def text_of_row(row: bytes) -> bytes:
+    """What ``TEXT`` gives for an event, from its row as ``COPY`` sends it: 2 µs, and 4 of the database for ``TEXT``."""
+    return text_of_fields(fields(row, _END))
+
+
+def text_of_fields(stored: Sequence[bytes | None]) -> bytes:
+    """The same from its fields in binary form, ``FIRST_OF_ANY_LENGTH`` and those behind it."""
+    parts = (stored[_TEXT], stored[_TOOL], _written(stored[_ARGUMENTS]), _written(stored[_RESULT]))
+    return b" ".join([part if len(part) <= LONGEST else _left(part) for part in parts if part])
+
+
+def _written(document: bytes | None) -> bytes | None:
+    """``#>> '{}'`` of a document as ``jsonb`` is sent: a byte for the version of that form, and JSON."""
+    if document is None or document == b"\1null":
+        return None
+    if document[1:2] == b'"':
+        text: str = orjson.loads(document[1:])
+        return text.encode()
+    return document[1:]
+
+
+def _left(part: bytes) -> bytes:
+    return part.decode()[:LONGEST].encode()
 
 
 def row_query(terms: list[Term], mark: str, of: UUID) -> str:

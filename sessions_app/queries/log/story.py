@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from sessions_app.models import Event, Session, ToolCall
+from sessions_app.models import Event, EventLink, Session, ToolCall
 
 from ..retention import folds, hidden
 from . import links
@@ -28,13 +28,14 @@ CALLS = 4
 CALLS_AMONG_NOTES = 2
 END = 2**31 - 1
 """Behind every event."""
-NOTES = frozenset({"system", "model_request", "injected_context"})
-"""Kinds that recorders write for themselves: 62 % of the rows of a Codex session (defect 0.22)."""
+NOTES = frozenset({"system", "model_request", "injected_context", "status"})
+"""Kinds that recorders write for themselves: 62 % of the rows of a Codex session (defect 0.22). Of states those alone
+that ``Story`` takes for notes."""
 NEAR = (4, 8)
 """Rows above an event that a link leads to, and from it on, that stand alone: it is read in its context."""
 BELOW = """
 SELECT parent_seq FROM sessions_app_event
-WHERE session_id = %(session)s AND depth > 0 AND parent_seq = ANY(%(seqs)s)
+WHERE session_id = %(session)s AND depth > 0 AND parent_seq = ANY(%(seqs)s) AND kind NOT IN ('status', 'system')
 UNION
 SELECT c.seq FROM sessions_app_session s
 JOIN sessions_app_toolcall c ON c.session_id = s.parent_id AND c.call_id = s.metadata ->> 'tool_use_id'
@@ -78,6 +79,8 @@ class Run:
     """Calls that did."""
     thoughts: int
     notes: int
+    changes: int = 0
+    """Files that the log says were changed, beside the calls."""
     kind: str = "run"
     depth: int = 0
     call_id: None = None
@@ -138,9 +141,10 @@ class Story(Timeline):
         alone = self._alone(above[::-1] + below) | {row.seq for row in (*above[: NEAR[0]], *below[: NEAR[1]])}
         before = self._joined(above[::-1], alone)
         after = self._joined(below, alone)
-        items = before[-BEFORE:] + after[: ROWS - min(len(before), BEFORE)]
-        earlier, later = earlier or len(before) > BEFORE, later or items[-1:] != after[-1:]
-        return self._complete(Window(self._whole(items), min(len(before), BEFORE), earlier, later))
+        above = min(len(before), max(BEFORE, ROWS - len(after)))
+        items = before[len(before) - above :] + after[: ROWS - above]
+        earlier, later = earlier or len(before) > above, later or items[-1:] != after[-1:]
+        return self._complete(Window(self._whole(items), above, earlier, later))
 
     def _read(self, found: QuerySet[Any], limit: int) -> tuple[list[Any], bool]:
         rows, more = self._light(found)
@@ -200,7 +204,10 @@ class Story(Timeline):
         """Whether a row may be part of a run. A call that is being done is not: the page waits for its result."""
         if call is not None:
             return not self.is_running or call.result_seq is not None
-        return row.kind in NOTES or row.kind == "reasoning"
+        if row.kind == "status":  # of a program; what a person did, and what this desk says, is part of the story
+            origin = self.known.get(row.seq)
+            return row.actor_kind == "system" and origin is not None and origin.kind == EventLink.Origin.FILE
+        return row.kind in NOTES or row.kind in ("reasoning", "file_change")
 
     def _with_sub_agents(self, seqs: list[int], results: list[int]) -> set[int]:
         """Rows that something of a sub-agent stands below."""
@@ -261,4 +268,5 @@ def _line(rows: list[LightRow], calls: dict[int, ToolCall]) -> Run:
         failed=[call.seq for call in done if call.status == "error"],
         thoughts=sum(row.kind == "reasoning" for row in rows),
         notes=sum(_is_note(row) for row in rows),
+        changes=sum(row.kind == "file_change" for row in rows),
     )

@@ -185,6 +185,11 @@ class Nested:
     cost: Decimal | None
     unpriced: bool
 
+    @property
+    def is_of_an_agent(self) -> bool:
+        """Whether it is work of a sub-agent, and not what the recorder noted of a call."""
+        return bool(self.names or self.tool_calls or self.tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -257,9 +262,12 @@ class Timeline:
         return self._complete(Window(entries[::-1], len(entries), earlier, later))
 
     def around(self, seq: int) -> Window:
-        """The rows around ``seq``, with a few before it to read it in context."""
-        above, earlier = self._read(self.rows().filter(seq__lt=seq).order_by("-seq"), BEFORE)
+        """The rows around ``seq``, with a few before it to read it in context; with more where few follow."""
+        upwards = self.rows().filter(seq__lt=seq).order_by("-seq")
+        above, earlier = self._read(upwards, BEFORE)
         below, later = self._read(self.rows().filter(seq__gte=seq).order_by("seq"), ROWS - len(above))
+        if earlier and len(above) + len(below) < ROWS:
+            above, earlier = self._read(upwards, ROWS - len(below))
         return self._complete(Window(above[::-1] + below, len(above), earlier, later))
 
     def only(self, seq: int) -> Window:

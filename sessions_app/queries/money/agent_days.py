@@ -28,13 +28,13 @@ SELECT day, sum(sessions)::bigint, sum(failing)::bigint FROM (
     WHERE workspace_id = %(workspace)s AND day BETWEEN %(first)s AND %(last)s
 ) AS counted
 WHERE day <> %(ever)s AND (%(agent)s = '' OR agent_id IN (
-    SELECT id FROM sessions_app_agent WHERE workspace_id = %(workspace)s AND %(agent)s IN (id::text, slug)))
+    SELECT id FROM sessions_app_agent WHERE workspace_id = %(workspace)s AND %(agent)s IN (id::text, slug, name)))
 GROUP BY day HAVING sum(sessions) > 0 ORDER BY day
 """
 
 
 def began(workspace_id: UUID, first: date, last: date, agent: str = "") -> list[Began]:
-    """The days of a period on which sessions began; of one agent, by id or slug, where it is named."""
+    """The days of a period on which sessions began; of one agent, by id, slug or name, where it is named."""
     values: dict[str, Any] = {"workspace": workspace_id, "first": first, "last": last, "agent": agent, "ever": EVER}
     with connection.cursor() as cursor:
         cursor.execute(COUNTS, values)

@@ -85,7 +85,7 @@ class Latencies:
 def latencies(
     workspace_id: UUID, days: list[date], *, agent: str = "", origin: str = "", tag: str = ""
 ) -> Latencies:  # fmt: skip
-    """Of sessions that began on these days; of one agent (id or slug), origin and tag, where they are named."""
+    """Of sessions that began on these days; of one agent (id, slug or name), origin and tag, where they are named."""
     sampled = days[-MOST_DAYS:]
     values: dict[str, Any] = {
         "workspace": workspace_id, "agent": agent, "origin": origin, "tag": tag, "answered": sorted(ANSWERED),
@@ -95,7 +95,8 @@ def latencies(
     where = "s.workspace_id = %(workspace)s"
     if agent:
         where += """ AND s.agent_id = ANY(ARRAY(
-            SELECT id FROM sessions_app_agent WHERE workspace_id = %(workspace)s AND %(agent)s IN (id::text, slug)))"""
+            SELECT id FROM sessions_app_agent
+            WHERE workspace_id = %(workspace)s AND %(agent)s IN (id::text, slug, name)))"""
     with connection.cursor() as cursor:
         cursor.execute(SAMPLE.format(where=where), values)
         return _read(cursor.fetchall())

@@ -15,7 +15,7 @@ MOST = 20_000
 # In the words of the index ``session_by_verdict``.
 STARTED = "coalesce(s.started_at, '0001-01-02 00:00:00+00:00'::timestamptz)"
 OF_AGENT = """(%(agent)s = '' OR s.agent_id IN (
-    SELECT id FROM sessions_app_agent WHERE workspace_id = %(workspace)s AND %(agent)s IN (id::text, slug)))"""
+    SELECT id FROM sessions_app_agent WHERE workspace_id = %(workspace)s AND %(agent)s IN (id::text, slug, name)))"""
 IN_PERIOD = f"s.workspace_id = %(workspace)s AND {STARTED} >= %(since)s AND {STARTED} < %(until)s AND {OF_AGENT}"
 REVIEWED = f"""
 SELECT day, count(*), count(*) FILTER (WHERE verdict = 'pass'), sum(spent) FROM (
@@ -44,7 +44,7 @@ class Reviewed(NamedTuple):
 
 
 def reviewed(workspace_id: UUID, first: date, last: date, agent: str = "") -> list[Reviewed]:
-    """The days on which reviewed sessions began; of one agent, by id or slug, where it is named."""
+    """The days on which reviewed sessions began; of one agent, by id, slug or name, where it is named."""
     return [Reviewed(*row) for row in _rows(REVIEWED, workspace_id, first, last, agent)]
 
 

@@ -95,7 +95,7 @@ class Period:
     since: datetime | None = None
     until: datetime | None = None
     agent: str = ""
-    """An agent's id or slug; empty: all, as with the others."""
+    """An agent's id, slug or name; empty: all, as with the others."""
     origin: str = ""
     tag: str = ""
 

@@ -20,7 +20,7 @@ FACTS = ", ".join((*TOKENS, *MONEY))
 IN_PERIOD = """
           (%(from)s::timestamptz IS NULL OR {began} >= %(from)s)
       AND (%(to)s::timestamptz IS NULL OR {began} < %(to)s)
-      AND (%(agent)s = '' OR %(agent)s IN (a.id::text, a.slug))"""
+      AND (%(agent)s = '' OR %(agent)s IN (a.id::text, a.slug, a.name))"""
 WITHOUT_SESSION = f"""
     LEFT JOIN sessions_app_agent a ON a.id = u.agent_id
     WHERE u.workspace_id = %(workspace)s AND %(origin)s = '' AND %(tag)s = '' AND {IN_PERIOD.format(began="u.at")}

@@ -94,7 +94,7 @@ class _Statement:
         self.days = Days.of(scope["from"], scope["to"])
         self.filters = " AND workspace_id = %(workspace)s"
         ids = "SELECT id::text FROM sessions_app_agent WHERE workspace_id = %(workspace)s"
-        self.agents = f"ARRAY({ids} AND %(agent)s IN (id::text, slug))" if scope["agent"] else ""
+        self.agents = f"ARRAY({ids} AND %(agent)s IN (id::text, slug, name))" if scope["agent"] else ""
         if self.agents:
             self.filters += f" AND agent = ANY({self.agents})"
         elif by in ("agent", "day_agent"):

@@ -16,8 +16,9 @@ from django.db.models import F, Func, Q, TextField, Value
 from django.db.models.lookups import GreaterThanOrEqual, LessThan
 
 from sessions_app.extensions import IMPORTED, providers
-from sessions_app.models import Agent, Session
+from sessions_app.models import Agent, Session, UsageTotal
 from sessions_app.models.session_order import NEVER, STARTED
+from sessions_app.models.usage import UsageKind
 from sessions_app.search import operators
 from sessions_app.search.operators import BadOperator, Clause
 
@@ -29,7 +30,7 @@ VERDICTS["any"] = ["pass", "fail", "unsure", "mixed"]
 """Words of the filter "verdict", and what ``Session.verdict`` is then; ``none``: nobody has said anything."""
 NOBODY = "none"
 """As an assignee: sessions that are assigned to nobody."""
-MOST_AGENTS = 20
+MOST_AGENTS = MOST_MODELS = 20
 
 
 class BadFilter(ValueError):
@@ -51,11 +52,12 @@ def assignee_id(who: str) -> UUID | None:
 
 
 def of_agent(workspace_id: UUID, value: str) -> Q:
-    """By id also where the slug is given, which costs a query: PostgreSQL knows of an id how many sessions it has."""
-    try:
-        return Q(agent_id=UUID(value))
-    except ValueError:
-        return Q(agent_id=Agent.objects.filter(workspace_id=workspace_id, slug=value).values_list("pk").first())
+    """An agent by id, slug or name.
+
+    Of a slug or a name the ids are looked up first: PostgreSQL knows of an id how many sessions it has.
+    """
+    ids = _agents_called(workspace_id, value)
+    return Q(agent_id=ids[0]) if len(ids) == 1 else Q(agent_id__in=ids)
 
 
 def _costs_at_least(dollars: Decimal) -> Q:
@@ -161,7 +163,8 @@ def _clause(workspace_id: UUID, clause: Clause) -> Q:
     if name == "file":
         return say(workspace_id, f'"{value}"')
     if name in ("tool", "model"):
-        return reduce(or_, (CONDITIONS[name](one) for one in spellings(value)))
+        names = spellings(value) if name == "tool" else models_called(workspace_id, value)
+        return reduce(or_, (CONDITIONS[name](one) for one in names))
     try:
         check_choice(name, value)
     except BadFilter as bad:
@@ -172,6 +175,14 @@ def _clause(workspace_id: UUID, clause: Clause) -> Q:
 def spellings(name: str) -> list[str]:
     """A name as it was typed; of one in small letters also with a capital, as coding agents call their tools."""
     return [name, name.capitalize()] if name.islower() else [name]
+
+
+def models_called(workspace_id: UUID, name: str) -> list[str]:
+    """A model by its name, and those with usage whose names begin so: ``claude-opus`` is ``claude-opus-4-5``, too."""
+    used = UsageTotal.objects.filter(
+        workspace_id=workspace_id, kind=UsageKind.MODEL, tag=UUID(int=0), agent="", span="ever", name__istartswith=name
+    )
+    return [*dict.fromkeys([*spellings(name), *used.order_by("name").values_list("name", flat=True)])][:MOST_MODELS]
 
 
 def _agents_called(workspace_id: UUID, name: str) -> list[UUID]:

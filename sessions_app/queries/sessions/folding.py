@@ -7,6 +7,7 @@ change would make each event write to all indexes of its session. So a page read
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -71,6 +72,12 @@ def is_one_call(session: Session) -> bool:
     return session.turn_count == 0 and session.tool_call_count == 1 and needs_nobody
 
 
+def imports_of(sessions: Iterable[tuple[UUID, str]]) -> dict[UUID, UUID]:
+    """The import of each session, given with its format, that is one of many of its file."""
+    grouped = [pk for pk, source_format in sessions if source_format in GROUPED]
+    return {pk: one.import_id for pk, one in provenance_of(grouped).items()} if grouped else {}
+
+
 @dataclass(slots=True)
 class _Import:
     first: UUID
@@ -89,8 +96,7 @@ class _Walk:
 
     def take(self, looked_at: Page) -> bool:
         """Take a stretch; whether another is wanted."""
-        grouped = [one.pk for one in looked_at.items if one.source_format in GROUPED]
-        import_of = {id_: one.import_id for id_, one in provenance_of(grouped).items()} if grouped else {}
+        import_of = imports_of((one.pk, one.source_format) for one in looked_at.items)
         last = None
         for one in looked_at.items:
             import_id = import_of.get(one.pk)

@@ -46,6 +46,9 @@ MEASURED = ("cost", "tokens", "turns", "errors")
 """Orders by a column of ``SessionMeasures``."""
 SORTS: dict[str, Combinable] = {**LASTING, **{name: F(f"measures__{name}") for name in MEASURED}}
 DEFAULT_SORT = "-started"
+RELEVANCE = "relevance"
+"""The order of ``relevance``, which reads what others do not."""
+NEEDS_WORDS = "relevance ranks where words are found: search for some, or choose another order"
 EVERYTHING = Q()
 SUMMED = 500
 """So many sessions are added up for the totals above a list without being asked."""
@@ -70,7 +73,7 @@ class SessionFilter:
     """Filter of the session list. An empty value means "all"."""
 
     agent: str = ""
-    """An agent's id or slug."""
+    """An agent's id, slug or name."""
     status: str = ""
     origin: str = ""
     tag: str = ""
@@ -103,11 +106,21 @@ class SessionFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranked:
+    """Among how many sessions a page was ranked; ``is_all``: no older ones say the words."""
+
+    candidates: int
+    is_all: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """One page of a list and the cursor of the next (None at the end)."""
 
     items: list[SortedSession]
     next_cursor: str | None
+    ranked: Ranked | None = None
+    """Where the order is that of relevance."""
 
 
 def filtered(workspace_id: UUID, wanted: SessionFilter) -> QuerySet[Session]:
@@ -183,8 +196,11 @@ def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) ->
     Raises ``BadFilter``.
     """
     descending, name = sort.startswith("-"), sort.removeprefix("-")
+    if sort == RELEVANCE:
+        raise BadFilter("sort", NEEDS_WORDS)
     if name not in SORTS:
-        raise BadFilter("sort", f'"{sort}" is no order; use one of {", ".join(SORTS)}, with "-" in front to reverse')
+        known = f'{", ".join(SORTS)}, with "-" in front to reverse, or {RELEVANCE}'
+        raise BadFilter("sort", f'"{sort}" is no order; use one of {known}')
     key, last = SORTS[name], F("id")
     if name in MEASURED:
         found, last = found.filter(measures__workspace=F("workspace")), F("measures__session")
@@ -202,7 +218,12 @@ def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) ->
 
 def cursor_of(session: SortedSession) -> str:
     """The cursor of the page behind a session of ``page``."""
-    return base64.urlsafe_b64encode(orjson.dumps([session.sort_value, session.id], default=str)).decode().rstrip("=")
+    return cursor_at(session.sort_value, session.id)
+
+
+def cursor_at(value: Any, session_id: UUID) -> str:
+    """The cursor of what comes behind a value and an id."""
+    return base64.urlsafe_b64encode(orjson.dumps([value, session_id], default=str)).decode().rstrip("=")
 
 
 def _decode(cursor: str, sort: str) -> tuple[Any, UUID]:

@@ -23,7 +23,7 @@ from sessions_app.event_chain import COLUMNS
 from sessions_app.ids import uuid7_texts
 from sessions_app.prepared import Statement, fetch, fetch_binary
 from sessions_app.queries.log import links as link_queries
-from sessions_app.queries.log.search_text import TEXT
+from sessions_app.queries.log.search_text import text_of_fields
 
 from .. import notify
 from . import links, projections, run_summaries, search_index
@@ -42,8 +42,8 @@ AFTER_APPEND: list[Callable[[UUID, int], object]] = []
 of the services is above the log and appends itself. ``sessions_app.apps`` fills it."""
 COPY = f"COPY sessions_app_event ({', '.join(COLUMNS)}) FROM STDIN (FORMAT binary)"
 INSERT = Statement(f"""
-INSERT INTO sessions_app_event AS e ({", ".join(COLUMNS)}) VALUES ({", ".join(["%s"] * len(COLUMNS))})
-RETURNING {", ".join(COLUMNS)}, {TEXT}
+INSERT INTO sessions_app_event ({", ".join(COLUMNS)}) VALUES ({", ".join(["%s"] * len(COLUMNS))})
+RETURNING {", ".join(COLUMNS)}
 """)
 SINGLE = 3
 """Up to so many events are written one by one, which takes one statement each and gives back the rows to be hashed."""
@@ -125,9 +125,10 @@ def _appended(head: Head, log: _Log, seen: int) -> Appended:
     if accepted:
         counts.add("appends")
         counts.add("events", accepted)
-        projections.project(head.session_id, head.last_seq, log.seq, log.new)
+        indexed = log.said.reach(log.seq)
+        projections.project(head.session_id, head.last_seq, log.seq, log.new, indexed=indexed)
         log.summary.write(log.seq)
-        search_index.index_if_small(search_index.Indexed.of(head, log.seq), log.text)
+        log.said.write(log.seq)
         notify.session_changed(head.session_id, log.seq)
         for call in AFTER_APPEND if log.new.messages or log.new.results else ():
             call(head.session_id, head.last_seq)
@@ -164,8 +165,7 @@ class _Log:
         """Every key of the log, while they are as many as its events: of one that was empty, and is not too long."""
         self._looked_up: set[str] = set()
         self._last_link: bytes | None = None
-        self.text = ""
-        """What is searched of the last event that was written alone."""
+        self.said = search_index.Said(head)
 
     def write(self, batch: list[EventDraft], origin: links.Origin) -> None:
         fresh = self._only_new(batch)
@@ -182,20 +182,21 @@ class _Log:
                 copy.set_types(COPIED_TYPES)
                 for row in rows:
                     copy.write_row(copied(row))
-            stored = link_queries.rows(self.session_pk, first_seq, self.seq)
+            stored = self.said.of(link_queries.rows(self.session_pk, first_seq, self.seq))
         # The clock, not the transaction's beginning: an import of many minutes is received all the while.
         self._last_link = links.write(
             links.Part(self.session_pk, first_seq, self.seq), stored, self._previous_link(first_seq - 1), origin,
             received_at=timezone.now(),
         )  # fmt: skip
+        self.said.write_blocks(self.seq)
         # The oldest first: nearly all parents are near. A forgotten one is looked up in the log.
         while len(self._seqs) > PARENTS_REMEMBERED:
             self._seqs.popitem(last=False)
 
     def _insert(self, row: tuple[Any, ...]) -> bytes:
         """Write one event; its row as stored, in the form in which it is hashed."""
-        ((*stored, searched),) = fetch_binary(INSERT, [None if value is None else str(value) for value in row])
-        self.text = (searched or b"").decode()
+        (stored,) = fetch_binary(INSERT, [None if value is None else str(value) for value in row])
+        self.said.add(text_of_fields(stored[event_chain.FIRST_OF_ANY_LENGTH :]))
         return event_chain.encoded(stored)
 
     def _previous_link(self, last_seq: int) -> bytes:

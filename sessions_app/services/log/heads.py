@@ -28,16 +28,31 @@ class Head(NamedTuple):
     """The working directory that a session's file states first; "" for none."""
 
 
+class Seen(NamedTuple):
+    """Which sessions somebody sees: those of a workspace, or those of them that one key has opened."""
+
+    workspace_id: UUID
+    opened_by_key_id: UUID | None = None
+
+
 CWD = "coalesce(metadata #>> '{environment,cwd}', '')"
 READ = f"""
 SELECT id, {", ".join(Head._fields[1:-1])}, {CWD} FROM sessions_app_session WHERE id = %s
 """
 # NO KEY: a row that names the session, as its parent or its own, is no reason to wait.
 PLAIN, LOCKED = Statement(READ), Statement(f"{READ} FOR NO KEY UPDATE")
+# In one with the lock: a look before it is another round trip, and one after it would let somebody wait for a session
+# that is not there for them.
+LOCKED_AMONG = Statement(f"""
+{READ} AND workspace_id = %s AND (%s::uuid IS NULL OR opened_by_key_id = %s) FOR NO KEY UPDATE
+""")
 
 
-def lock(session_id: UUID) -> Head:
-    """The head of a session, which stays so until the transaction ends. Raises ``Session.DoesNotExist``."""
+def lock(session_id: UUID, among: Seen | None = None) -> Head:
+    """The head of a session, which stays so until the transaction ends. Raises ``Session.DoesNotExist``, also for one
+    that is not ``among`` those that somebody sees."""
+    if among:
+        return _head(LOCKED_AMONG, session_id, *among, among.opened_by_key_id)
     return _head(LOCKED, session_id)
 
 
@@ -46,8 +61,8 @@ def read(session_id: UUID) -> Head:
     return _head(PLAIN, session_id)
 
 
-def _head(statement: Statement, session_id: UUID) -> Head:
-    found = fetch(statement, [session_id])
+def _head(statement: Statement, session_id: UUID, *values: UUID | None) -> Head:
+    found = fetch(statement, [session_id, *values])
     if not found:
         raise Session.DoesNotExist(f"there is no session {session_id}")
     return Head(*found[0])

@@ -47,10 +47,13 @@ def desk_for(actor: Actor) -> Origin:
     return Origin(Kind.DESK, actor)
 
 
-# DO UPDATE, which writes nothing new but locks the row: with DO NOTHING a checkpoint could take the row away between
-# this statement and the commit, and read the chain's head before what it stands for is there.
+# A mark that is there is locked, so that no checkpoint takes it away between this statement and the commit and reads
+# the head of the chain before what it stands for is there. One that came meanwhile is locked by DO UPDATE; DO NOTHING
+# would not.
 MARK_UNSEALED = """
-INSERT INTO sessions_app_unsealedhead (kind, chain_id) VALUES (%s, %s)
+WITH kept AS (SELECT FROM sessions_app_unsealedhead WHERE kind = %(kind)s AND chain_id = %(chain)s FOR KEY SHARE)
+INSERT INTO sessions_app_unsealedhead (kind, chain_id)
+SELECT %(kind)s, %(chain)s WHERE NOT EXISTS (SELECT FROM kept)
 ON CONFLICT (kind, chain_id) DO UPDATE SET kind = excluded.kind
 """
 PREVIOUS = Statement("SELECT hash FROM sessions_app_eventlink WHERE session_id = %s AND last_seq = %s")
@@ -59,14 +62,15 @@ WRITE = Statement(f"""
 WITH marked AS ({MARK_UNSEALED})
 INSERT INTO sessions_app_eventlink
     (session_id, first_seq, last_seq, origin, reporter_kind, reporter_id, reported_by, received_at, hash, row_digests)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+VALUES (%(chain)s, %(first)s, %(last)s, %(origin)s, %(reporter_kind)s, %(reporter_id)s, %(reported_by)s,
+        %(received_at)s, %(hash)s, %(row_digests)s)
 """)
 
 
 def mark_unsealed(kind: UnsealedHead.Kind, chain_id: UUID) -> None:
     """Have the next checkpoint take in the head of a chain that has grown."""
     with connection.cursor() as cursor:
-        cursor.execute(MARK_UNSEALED, [kind.value, chain_id])
+        cursor.execute(MARK_UNSEALED, {"kind": kind.value, "chain": chain_id})
 
 
 def previous_hash(session_id: UUID, last_seq: int) -> bytes:
@@ -99,9 +103,10 @@ def write(
         *part, origin.kind.value, origin.reporter.kind, origin.reporter.id, text(origin.reporter.name), received_at
     )
     computed = event_chain.link(previous, header, rows)
-    run(WRITE, [
-        UnsealedHead.Kind.SESSION.value, part.session_id,
-        *part, header.origin, header.reporter_kind, header.reporter_id, header.reported_by, received_at,
-        computed.digest, computed.row_digests,
-    ])  # fmt: skip
+    run(WRITE, {
+        "kind": UnsealedHead.Kind.SESSION.value, "chain": part.session_id, "first": part.first_seq,
+        "last": part.last_seq, "origin": header.origin, "reporter_kind": header.reporter_kind,
+        "reporter_id": header.reporter_id, "reported_by": header.reported_by, "received_at": received_at,
+        "hash": computed.digest, "row_digests": computed.row_digests,
+    })  # fmt: skip
     return computed.digest

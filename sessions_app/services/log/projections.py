@@ -209,13 +209,17 @@ WHERE r.session_id = %s AND r.key = p.key
 
 
 @transaction.atomic(savepoint=False)
-def project(session_id: UUID, since: int, last_seq: int, new: NewEvents = ANYTHING, *, anew: bool = False) -> None:
+def project(
+    session_id: UUID, since: int, last_seq: int, new: NewEvents = ANYTHING, *, anew: bool = False,
+    indexed: int | None = None,
+) -> None:  # fmt: skip
     """Bring the projections of a session, which is locked, up to date with its events after ``since``.
 
     ``new`` says what is among them; what cannot be there is not looked for: 6 statements and not 19, which is what an
     event costs that is appended alone. ``anew``: nothing of before is kept. Responses that other sessions repeat are
     counted in one of them: those whose share changes are brought up to date as well. The search index is not among the
-    projections that this writes.
+    projections that this writes; ``indexed`` is how far the caller does, for a row of the session is written once: a
+    second time would cost as much, and PostgreSQL would look up all that it names once more.
     """
     changed = sums.Changed()
     moved: dict[UUID, list[int]] = {}
@@ -225,7 +229,7 @@ def project(session_id: UUID, since: int, last_seq: int, new: NewEvents = ANYTHI
         calls, tools = _join_calls(batch, new)
         requests, moved = _count_requests(batch, new)
         changed = sums.Changed(calls, requests | set(moved.pop(session_id, ())), tools)
-    sums.add(session_id, since, changed, few=last_seq - since <= FEW, anew=anew)
+    sums.add(session_id, since, changed, few=last_seq - since <= FEW, anew=anew, indexed=indexed)
     for other, turns in moved.items():
         sums.add(other, EVERYTHING, sums.Changed(requests=turns))
     if new.approvals:

@@ -34,6 +34,7 @@ WRITE = Statement("""
 INSERT INTO sessions_app_runsummary (session_id, seq, told) VALUES (%s, %s, %s::jsonb)
 ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, told = excluded.told
 """)
+REWRITE = Statement("UPDATE sessions_app_runsummary SET seq = %s, told = %s::jsonb WHERE session_id = %s")
 
 
 # What a rule no longer finds goes, what it finds now comes: no row is written where nothing changes.
@@ -79,7 +80,7 @@ class Kept:
     def write(self, last_seq: int) -> None:
         """Store it, up to the end of the log."""
         if self._summary is not None:
-            write(self._session_id, last_seq, self._summary, self._marked)
+            write(self._session_id, last_seq, self._summary, self._marked, is_there=self._stored is not None)
         elif not self._is_begun:  # nothing came that it would tell of
             run(MOVE_ON, [last_seq, self._session_id, self._last_seq])
 
@@ -114,10 +115,13 @@ def rules_of(summary: Summary) -> frozenset[str]:
     return frozenset(finding.rule for finding in summary.findings)
 
 
-def write(session_id: UUID, seq: int, summary: Summary, marked: frozenset[str] | None) -> None:
+def write(
+    session_id: UUID, seq: int, summary: Summary, marked: frozenset[str] | None, *, is_there: bool = False
+) -> None:
     """Store what is known after event ``seq``. The session is locked. ``marked``: the rules of which it has a row of
-    findings; None: nobody knows."""
-    run(WRITE, [session_id, seq, orjson.dumps(summary.stored()).decode()])
+    findings; None: nobody knows. ``is_there``: it has a row already, which need not be locked before it is written."""
+    told = orjson.dumps(summary.stored()).decode()
+    run(*((REWRITE, [seq, told, session_id]) if is_there else (WRITE, [session_id, seq, told])))
     found = rules_of(summary)
     if found != marked:
         run(MARK, {"session": session_id, "rules": sorted(found)})

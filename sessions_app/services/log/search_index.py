@@ -1,31 +1,32 @@
 """The search rows of a session: for every 64 events one with their words, and one for its title.
 
 Events that are appended singly have small rows first, which are merged by eight and then by 64. Words are found by
-``sessions_app.search`` and not by PostgreSQL, whose parser costs three times as much (docs/search.md).
+``sessions_app.search`` and not by PostgreSQL, whose parser costs three times as much (docs/search.md). An append finds
+those of its events in the rows that it has in hand to be hashed (``Said``); ``index`` reads events again: of older
+sessions, after an upgrade, and of a log that is computed anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from sessions_app.models import SearchBacklog
 from sessions_app.prepared import Statement, fetch, run
-from sessions_app.queries.log.search_text import SESSION, TEXT, WORKSPACE
-from sessions_app.search.words import words
+from sessions_app.queries.log.search_text import SESSION, TEXT, WORKSPACE, text_of_row
+from sessions_app.search.words import words_of
 
 from .. import task_queue
 from ..fair_queue import Line
 from .heads import Head
 
 SMALL = 500
-"""Up to so many new events are indexed in the transaction that appends them; more are left to a task."""
+"""Up to so many events are read again by an append that finds them missing; more are left to a task."""
 BLOCK = 64
 """Events of a row. Whoever looks for a hit reads the events of a row: of fewer there were more rows, of more each
 search in a session would read more."""
@@ -38,16 +39,14 @@ MESSAGE_LOST_AFTER = timedelta(seconds=15)
 SWEPT = 500
 """Sessions of one sweep: after an upgrade all are to be indexed, and their messages must not fill the queue."""
 LONGEST = 500_000
-"""Characters from which on each event of a block gets a row of its own: a tsvector holds 1 MB."""
+"""Bytes from which on each event of a block gets a row of its own: a tsvector holds 1 MB."""
 
 SESSION_ROW = Statement("""
 SELECT id, workspace_id, indexed_seq, last_seq, concat_ws(' ', CASE WHEN NOT title_is_prompt THEN title END, summary)
 FROM sessions_app_session WHERE id = %s
 """)
 READ = Statement(f"""
-SELECT min(e.seq), max(e.seq), string_agg({TEXT}, ' ') FROM sessions_app_event e
-WHERE e.session_id = %(session)s AND e.seq >= %(begin)s AND e.seq <= %(until)s
-GROUP BY (e.seq - 1) / %(size)s ORDER BY 1
+SELECT {TEXT} FROM sessions_app_event e WHERE e.session_id = %s AND e.seq BETWEEN %s AND %s ORDER BY e.seq
 """)
 COPY = "COPY sessions_app_searchblock (session_id, first_seq, last_seq, words) FROM STDIN (FORMAT binary)"
 COPIED_TYPES = ("uuid", "int4", "int4", "bytea")
@@ -56,13 +55,7 @@ ADD = Statement(
     "INSERT INTO sessions_app_searchblock (session_id, first_seq, last_seq, words) VALUES (%s, %s, %s, %s::tsvector)"
 )
 MOVE_ON = Statement("UPDATE sessions_app_session SET indexed_seq = %s WHERE id = %s AND indexed_seq = %s RETURNING 1")
-# Both in one for the event that is appended alone. Of a session that was indexed meanwhile nothing is written.
-MOVE_ON_WITH_ROW = Statement("""
-WITH moved AS (UPDATE sessions_app_session SET indexed_seq = %s WHERE id = %s AND indexed_seq = %s RETURNING id)
-INSERT INTO sessions_app_searchblock (session_id, first_seq, last_seq, words)
-SELECT id, %s::int, %s::int, %s::text::tsvector FROM moved
-""")
-MERGE = "DELETE FROM sessions_app_searchblock WHERE session_id = %s AND first_seq >= %s AND first_seq > 0"
+MERGE = Statement("DELETE FROM sessions_app_searchblock WHERE session_id = %s AND first_seq >= %s AND first_seq > 0")
 DONE = """
 DELETE FROM sessions_app_searchbacklog b USING sessions_app_session s
 WHERE b.session_id = %s AND s.id = b.session_id AND s.indexed_seq = s.last_seq
@@ -97,30 +90,71 @@ class Indexed:
     last: int
     title: str = ""
 
-    @classmethod
-    def of(cls, head: Head, last: int) -> Indexed:
-        """A session that is locked and has got events up to ``last`` since its head was read. Where nothing was indexed
-        before, it is read again for its title, which those events may have given it.
-        """
-        known = cls(head.session_id, head.workspace_id, head.indexed_seq, last)
-        return known if head.indexed_seq else _read(head.session_id) or known
-
-    def row(self, first: int, last: int, text: str) -> Row | None:
+    def row(self, first: int, last: int, said: bytes) -> Row | None:
         """A row of the index; None where nothing is said."""
-        if not (found := words(text)):
+        if not (found := words_of(said)):
             return None
         marks = f"{SESSION}{self.id.hex}".encode(), f"{WORKSPACE}{self.workspace_id.hex}".encode()
         return self.id, first, last, [*found, *marks]
 
 
-def index_if_small(session: Indexed, alone: str) -> None:
-    """Index now when little is new; a bulk import enqueues ``tasks.index_session`` after its commit instead. To be
-    called in the transaction of the append. ``alone`` is the text of the last event.
+class Said:
+    """What the events of one append say, until it is in the index.
+
+    The append holds the session's log, and writes itself how far the session is indexed (``reach``).
     """
-    if session.last <= session.indexed + SMALL:
-        _index(session, session.last, alone)
-    else:
-        SearchBacklog.objects.bulk_create([_backlog(session)], ignore_conflicts=True)
+
+    def __init__(self, head: Head) -> None:
+        self._session = Indexed(head.session_id, head.workspace_id, head.indexed_seq, head.last_seq)
+        self._texts: list[bytes] | None = [] if head.indexed_seq == head.last_seq else None
+        """Of the events that are not in the index yet; None where earlier ones are missing in it as well."""
+
+    def add(self, said: bytes) -> None:
+        """The next event."""
+        if self._texts is not None:
+            self._texts.append(said)
+
+    def of(self, rows: Iterable[bytes]) -> Iterator[bytes]:
+        """The rows of the next events, as they are stored, looked at on their way to whoever hashes them."""
+        if self._texts is None:
+            yield from rows
+            return
+        for row in rows:
+            self._texts.append(text_of_row(row))
+            yield row
+
+    def reach(self, last_seq: int) -> int | None:
+        """How far the session is indexed once the append that ends there is committed; None: no further than before.
+
+        Where earlier events are missing few are read again, and many are left to ``tasks.index_session``.
+        """
+        return last_seq if self._texts is not None or last_seq <= self._session.indexed + SMALL else None
+
+    def write_blocks(self, last_seq: int) -> None:
+        """Index the blocks that are full, so that what is held of a long import does not grow."""
+        until = last_seq // BLOCK * BLOCK
+        if self._texts is not None and until > self._session.indexed + SMALL:
+            count = until - self._session.indexed
+            self._put(until, self._texts[:count])
+            del self._texts[:count]
+
+    def write(self, last_seq: int) -> None:
+        """Index the rest, as far as it reaches."""
+        if self.reach(last_seq) is None:
+            SearchBacklog.objects.bulk_create([_backlog(self._session)], ignore_conflicts=True)
+        elif self._session.indexed < last_seq:
+            self._put(last_seq, self._texts or ())
+
+    def _put(self, until: int, said: Sequence[bytes]) -> None:
+        session = self._titled()
+        begin = _begin(session.indexed, until)
+        _put(session, begin, list(_rows(session, begin, _texts(session, begin, until, said))))
+        self._session = replace(self._session, indexed=until)
+
+    def _titled(self) -> Indexed:
+        """Where nothing was indexed before, the session is read for its title, which its events may have given it."""
+        named = None if self._session.indexed else _read(self._session.id)
+        return replace(self._session, title=named.title) if named else self._session
 
 
 def index(session_id: UUID) -> None:
@@ -148,23 +182,21 @@ def index_title(session_id: UUID) -> None:
         _write_title(session)
 
 
-def _index(session: Indexed, until: int, alone: str | None = None) -> None:
+def _index(session: Indexed, until: int) -> None:
     begin = _begin(session.indexed, until)
-    if alone is not None and begin == until:
-        rows = list(filter(None, [session.row(until, until, alone)]))
-    else:
-        rows = list(_rows(session, begin, until))
-    if len(rows) == 1 and 0 < session.indexed < begin:
-        run(MOVE_ON_WITH_ROW, [until, session.id, session.indexed, *_as_text(rows[0])[1:]])
-        return
-    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
-        if not fetch(MOVE_ON, [until, session.id, session.indexed]):
-            return  # somebody else has indexed it meanwhile
-        if begin <= session.indexed:
-            cursor.execute(MERGE, [session.id, begin])
-        if session.indexed == 0:
-            _write_title(session, FORGET_OLD)
-        _write(cursor, rows)
+    rows = list(_rows(session, begin, _texts(session, begin, until, ())))
+    with transaction.atomic(savepoint=False):
+        if fetch(MOVE_ON, [until, session.id, session.indexed]):  # else somebody has indexed it meanwhile
+            _put(session, begin, rows)
+
+
+def _put(session: Indexed, begin: int, rows: list[Row]) -> None:
+    """Write the rows from ``begin`` on, in place of those that are there."""
+    if begin <= session.indexed:
+        run(MERGE, [session.id, begin])
+    if session.indexed == 0:
+        _write_title(session, FORGET_OLD)
+    _write(rows)
 
 
 def _begin(indexed: int, until: int) -> int:
@@ -175,27 +207,41 @@ def _begin(indexed: int, until: int) -> int:
     return indexed + 1
 
 
-def _rows(session: Indexed, begin: int, until: int, size: int = BLOCK) -> Iterator[Row]:
-    scope = {"session": session.id, "begin": begin, "until": until, "size": size}
-    for first, last, text in fetch(READ, scope, keep=until - begin < SMALL):
-        if len(text) > LONGEST and size > 1:
-            yield from _rows(session, first, last, size=1)
-        elif row := session.row(first, last, text):
-            yield row
+def _texts(session: Indexed, begin: int, until: int, said: Sequence[bytes]) -> list[bytes]:
+    """What each of some events says. Those before the last ones, of which it is known, are read."""
+    known = until - len(said) + 1
+    if begin >= known:
+        return list(said)
+    found = fetch(READ, [session.id, begin, known - 1], keep=known - begin < SMALL)
+    return [text.encode() for (text,) in found] + list(said)
+
+
+def _rows(session: Indexed, begin: int, texts: Sequence[bytes]) -> Iterator[Row]:
+    """Rows of events that follow one another, each with what it says."""
+    first, end = begin, begin + len(texts)
+    while first < end:
+        behind = min((first - 1) // BLOCK * BLOCK + BLOCK + 1, end)
+        block = texts[first - begin : behind - begin]
+        whole = b" ".join(block)
+        if len(whole) > LONGEST:
+            parts = [(first + n, first + n, text) for n, text in enumerate(block)]
+        else:
+            parts = [(first, behind - 1, whole)]
+        yield from filter(None, (session.row(*part) for part in parts))
+        first = behind
 
 
 def _write_title(session: Indexed, forget: Statement = FORGET_TITLE) -> None:
     run(forget, {"session": session.id})
-    if row := session.row(0, 0, session.title):
-        with connection.cursor() as cursor:
-            _write(cursor, [row])
+    if row := session.row(0, 0, session.title.encode()):
+        _write([row])
 
 
-def _write(cursor: CursorWrapper, rows: list[Row]) -> None:
+def _write(rows: list[Row]) -> None:
     if len(rows) == 1:  # a statement costs half of what COPY does
         run(ADD, _as_text(rows[0]))
     elif rows:
-        with connection.wrap_database_errors, cursor.copy(COPY) as copy:
+        with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(COPY) as copy:
             copy.set_types(COPIED_TYPES)
             for *place, found in rows:
                 copy.write_row((*place, _vector(found)))

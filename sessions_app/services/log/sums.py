@@ -180,6 +180,7 @@ UPDATE sessions_app_session s SET
     last_seq = greatest(s.last_seq, last_seq_), last_turn = greatest(s.last_turn, last_turn_),
     event_count = s.event_count + event_count_, turn_count = s.turn_count + turns_,
     tool_call_count = s.tool_call_count + tool_calls_, error_count = s.error_count + errors_,
+    indexed_seq = coalesce(%(indexed)s::int, s.indexed_seq),
     updated_at = CASE WHEN last_seq_ > s.last_seq THEN now() ELSE s.updated_at END, {_times("added")},
     {", ".join(map(_more, nullable))}, {", ".join(f"{n} = s.{n} + {n}_" for n in COUNTS)},
     title_is_prompt = s.title = '' OR s.title_is_prompt,
@@ -219,16 +220,20 @@ WHERE s.id = %(session)s
 """  # fmt: skip
 
 
-def add(session_id: UUID, since: int, changed: Changed = NOTHING, *, few: bool = True, anew: bool = False) -> None:
+def add(
+    session_id: UUID, since: int, changed: Changed = NOTHING, *, few: bool = True, anew: bool = False,
+    indexed: int | None = None,
+) -> None:  # fmt: skip
     """Add the events after ``since``, and what else changed, to the turns of a session and to its totals.
 
     ``anew``: count the totals from all turns, which is also done where the difference does not tell them (a sum whose
-    last known part is gone, another first message). The caller has locked the session.
+    last known part is gone, another first message). ``indexed``: how far it will be searchable when the transaction
+    ends. The caller has locked the session.
     """
     values: dict[str, Any] = {
         "session": session_id, "since": since, "tools": sorted(changed.tools), "called": list(changed.calls),
         "calls": [calls for calls, _ in changed.calls.values()], "failed": [bad for _, bad in changed.calls.values()],
-        "requests": sorted(changed.requests),
+        "requests": sorted(changed.requests), "indexed": indexed,
     }  # fmt: skip
     statement = ADD_REQUESTS if changed.requests else ADD_CALLS if changed.calls else ADD
     told = prepared.fetch(statement, values, keep=few)

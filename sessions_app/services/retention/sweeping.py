@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Literal
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -20,6 +19,7 @@ from sessions_app.queries.retention import plans, strategies
 from sessions_app.queries.retention.strategies import Policy, Strategy
 
 from .. import audit
+from ..upkeep.alone import alone
 from . import advised, policies
 from .pruning import Pruned
 
@@ -49,22 +49,8 @@ def sweep() -> int:
     0 where another sweep is under way: of many long sessions, each with a model that is asked for a minute, one takes
     longer than the time until the next, and both would pay for the same answers.
     """
-    with _alone() as is_alone:
+    with alone("retention") as is_alone:
         return _sweep() if is_alone else 0
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    """A lock of the connection, not of a transaction, since none may be open that long; a process that dies lets go."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(hashtext('retention'), 0)")
-        (is_alone,) = cursor.fetchone()
-    try:
-        yield is_alone
-    finally:
-        if is_alone:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(hashtext('retention'), 0)")
 
 
 def _sweep() -> int:

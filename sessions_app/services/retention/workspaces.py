@@ -12,7 +12,17 @@ from sessions_app.models import SessionRetention, Workspace
 from sessions_app.queries.retention import strategies
 
 from .. import audit
+from . import keeping
 from .policies import RULES
+
+
+@transaction.atomic
+def change(workspace_id: UUID, said: dict[str, Any], *, by: audit.Actor) -> Workspace:
+    """Say some or all of ``RULES``, and ``keep_days``: both or, where one is refused, neither."""
+    if "keep_days" in said:
+        keeping.set_days(workspace_id, said["keep_days"], by=by)
+    set_policy(workspace_id, said, by=by)
+    return Workspace.objects.get(pk=workspace_id)
 
 
 @transaction.atomic

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -22,7 +23,7 @@ from ..pages import page_or_fragment
 from .addresses import event_url, session_at
 
 FEW = 3
-"""Places and models that the overview shows."""
+"""Places, models and shares that the overview shows."""
 LINES = 100
 """Of a table; a session may have thousands of sub-agents."""
 
@@ -54,7 +55,8 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
     context = {
         "session": session,
         "bill": bill,
-        "classes": [(words.CLASSES[line.name or ""], line) for line in bill.classes],
+        "classes": [_about(line) for line in bill.classes],
+        "shares": [] if bill.is_stated else [_about(line) for line in _largest(bill.classes)],
         "models": _table(bill.models),
         "agents": _table(bill.agents),
         "tools": _table(bill.tools),
@@ -64,6 +66,16 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
         "children": event_detail.children(session.pk),
     }
     return page_or_fragment(request, "sessions/cost/index.html", "sessions/cost/_short.html", context)
+
+
+def _about(line: Line) -> tuple[tuple[str, str], Line]:
+    """A class of tokens with its name and explanation."""
+    return words.CLASSES[line.name or ""], line
+
+
+def _largest(lines: list[Line]) -> list[Line]:
+    """The lines with the greatest shares of the bill."""
+    return sorted(filter(attrgetter("per_mille"), lines), key=attrgetter("per_mille"), reverse=True)[:FEW]
 
 
 def _table(lines: list[Line]) -> Table:

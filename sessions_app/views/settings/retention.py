@@ -1,4 +1,5 @@
-"""Settings: how long messages of sessions stay in sight that have no retention of their own, and what is due now."""
+"""Settings: how long messages of sessions stay in sight that have no retention of their own, and how long all sessions
+are kept; what is due now."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from sessions_app.models import Role
-from sessions_app.queries.retention import strategies
-from sessions_app.services.retention import sweeping, workspaces
+from sessions_app.queries.retention import over, strategies
+from sessions_app.services.retention import keeping, sweeping, workspaces
 
 from .. import access
 
@@ -65,6 +66,15 @@ class RulesForm(forms.Form):
         return self.cleaned_data | {"prune_strategy": self.cleaned_data["prune_strategy"] or None}
 
 
+class KeepForm(forms.Form):
+    """How long sessions are kept; empty: for good."""
+
+    keep_days = forms.IntegerField(
+        min_value=1, max_value=keeping.MOST_DAYS, required=False, label=gettext_lazy("Days that sessions are kept"),
+        help_text=gettext_lazy("So many days after its last event came in, a session is deleted."),
+    )  # fmt: skip
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
@@ -81,11 +91,42 @@ def index(request: access.DeskRequest) -> HttpResponse:
     return redirect("retention")
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+@access.viewer
+def keep(request: access.DeskRequest) -> HttpResponse:
+    """For how many days sessions are kept, which admins say, and what goes or would go by other ``?keep_days=``."""
+    workspace = request.member.workspace
+    if request.method == "POST":
+        access.require(request.member, Role.ADMIN)
+        form = KeepForm(request.POST)
+        if form.is_valid():
+            keeping.set_days(workspace.pk, form.cleaned_data["keep_days"], by=access.actor(request))
+            messages.success(request, _("Saved. See below what goes by it."))
+            return redirect("retention-keep")
+        return _keep_page(request, form, None, 422)
+    if "keep_days" not in request.GET:
+        return _keep_page(request, KeepForm(initial={"keep_days": workspace.keep_days}), workspace.keep_days)
+    form = KeepForm(request.GET)
+    if not form.is_valid():
+        return _keep_page(request, form, None, 422)
+    return _keep_page(request, form, form.cleaned_data["keep_days"])
+
+
+def _keep_page(request: access.DeskRequest, form: KeepForm, days: int | None, status: int = 200) -> HttpResponse:
+    workspace = request.member.workspace
+    found, last = over.page(workspace.pk, days, _after(request), LOOKED_AT)
+    context = {
+        "form": form, "days": days, "is_trial": days != workspace.keep_days, "workspace": workspace, "over": found,
+        "last": last, "can_change": request.member.role == Role.ADMIN,
+    }  # fmt: skip
+    return render(request, "settings/keep_days.html", context, status=status)
+
+
 def _page(request: access.DeskRequest, form: RulesForm, status: int = 200) -> HttpResponse:
     due, last = sweeping.report_page(request.member.workspace_id, _after(request), LOOKED_AT)
     context = {
         "form": form, "kept": request.member.workspace.retention, "due": due, "last": last, "after": _after(request),
-        "can_change": request.member.role == Role.ADMIN,
+        "can_change": request.member.role == Role.ADMIN, "workspace": request.member.workspace,
     }  # fmt: skip
     return render(request, "settings/retention.html", context, status=status)
 

@@ -87,6 +87,8 @@ def test_pages_go_on(api, full):
 def test_what_was_said_is_found(api, full):
     assert call(api, "search_live_agent_sessions", query="lamp")["sessions"][0]["untrusted_hits"]
     assert not call(api, "search_live_agent_sessions", query="lighthouse")["sessions"]
+    ranked = call(api, "search_live_agent_sessions", query="lamp", sort="relevance")
+    assert ranked["sessions"] and ranked["ranked"]["is_all"] is True
 
 
 def test_usage_runs_tools_and_approvals(api, full, things):

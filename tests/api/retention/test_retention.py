@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
+from sessions_app.ids import first_id
 from sessions_app.models import AuditEntry, Event, Role, Session
 from sessions_app.services import audit
 from tests.services.build import append, result, user
@@ -230,3 +233,25 @@ def test_a_hold_has_a_reason_and_only_a_hold(api, admin):
     assert pointers(problem) == {"/retention/hold_reason"}
     held = AuditEntry.objects.filter(action="session.held").latest("seq")
     assert held.details["after"]["hold_reason"] == "Case 4711"
+
+
+def test_a_workspace_says_how_long_it_keeps_its_sessions(api, workspace, key_for):
+    id = opened(api)
+    admin = key_for(workspace, Role.ADMIN)
+    assert ok(api.get("retention/over"))["items"] == []
+    assert ok(api.get("retention/over?days=1"))["items"] == []
+    assert refused(api.patch("retention/workspace", {"keep_days": 30}), 403)
+    kept = ok(admin.patch("retention/workspace", {"keep_days": 30}))
+    assert kept["keep_days"] == 30 and kept["deletes_from"] and kept["ttl_days"] is None
+    assert ok(admin.patch("retention/workspace", {"ttl_days": 5}))["keep_days"] == 30, "what is left out stays"
+    then = timezone.now() - timedelta(days=40)
+    agent = Session.objects.get(pk=id).agent
+    old = Session.objects.create(id=first_id(then), workspace=workspace, agent=agent).pk
+    Session.objects.filter(pk=old).update(created_at=then)
+    [found] = ok(api.get("retention/over"))["items"]
+    assert (found["session_id"], found["what"]) == (str(old), "goes")
+    assert ok(api.get("retention/over?days=60"))["items"] == []
+    for days in (0, -1, 36_501):
+        assert refused(api.get(f"retention/over?days={days}"), 422)
+        assert pointers(refused(admin.patch("retention/workspace", {"keep_days": days}), 422)) == {"/keep_days"}
+    assert ok(admin.patch("retention/workspace", {"keep_days": None}))["deletes_from"] is None

@@ -263,3 +263,20 @@ def test_any_part_of_a_file_may_be_anything() -> None:
 def test_a_run_ends_as_its_outcome_says(outcome: Any, phase: str) -> None:
     found = drafts(START, *text("a", "Hi"), {**END, "outcome": outcome})
     assert sessions(found)[-1].phase == phase
+
+
+def test_an_outcome_says_why_and_what_is_still_to_be_done() -> None:
+    ended = {**END, "outcome": {"type": "cancelled", "reason": "zq stopped by hand", "pendingToolCallIds": ["c1"]}}
+    last = events(drafts(START, *text("a", "Hi"), ended))[-1]
+    assert (last.kind, last.text, last.data["pendingToolCallIds"]) == ("status", "zq stopped by hand", ["c1"])
+
+
+def test_an_error_whose_code_is_that_somebody_cancelled_is_no_crash() -> None:
+    found = drafts(START, *text("a", "Hi"), {"type": "RUN_ERROR", "message": "zq stopped", "code": "abort"})
+    assert sessions(found)[-1].phase == "cancelled" and "error" not in kinds(found)
+
+
+def test_events_of_a_sub_agent_whose_start_was_not_recorded_are_not_those_of_the_agent() -> None:
+    inner = [one | {"subagentRunId": "zq-run"} for one in text("a", "Hi")]
+    (said,) = [one for one in events(drafts(START, *inner, END)) if one.kind == "agent_message"]
+    assert (said.depth, said.actor_kind, said.actor_name) == (1, "subagent", "zq-run")

@@ -10,7 +10,7 @@ import pytest
 
 from bench.formats.checks import OPTIONS
 from bench.seeds.files import CHANGE, document, seed, traced
-from vcon_app.drafts import EventDraft, Losses, SessionDraft, Signature
+from vcon_app.drafts import EventDraft, Finding, Losses, SessionDraft, Signature
 from vcon_app.formats import llmfeed, vac, vcon
 
 USED = {"type": "assistant", "content": "x"}
@@ -95,3 +95,54 @@ def test_a_trigger_is_nobodys_user_id_on_the_way_through_a_vcon():
     said = EventDraft("user_message", "p", actor_kind="trigger", actor_name="nightly", text="go")
     through = json.loads(b"".join(vcon.write(draft, [said], Losses(), options=OPTIONS)))
     assert session_of(through).user_id == ""
+
+
+@pytest.mark.parametrize("used", [
+    {"input_tokens": 1000, "output_tokens": 100}, {"promptTokens": 1000, "completionTokens": 100},
+    {"metrics": {"prompt_tokens": 1000, "completion_tokens": 100}},
+    {"metadata": {"usage": {"input_tokens": 1000, "output_tokens": 100}, "model": "zq-model"}},
+    {"response_metadata": {"token_usage": {"prompt_tokens": 1000, "completion_tokens": 100}, "model_name": "zq-model"}},
+])  # fmt: skip
+def test_counts_that_stand_beside_the_words_or_in_a_map_about_them_are_counted(used):
+    for file in (seed([{"role": "assistant", "text": "zqsaid", **used}]), traced([{**USED, **used}])):
+        (event,) = [one for one in events_of(file) if one.kind == "agent_message"]
+        assert event.usage and (event.usage.input_tokens, event.usage.output_tokens) == (1000, 100)
+        model = "claude-opus-4-7" if "metadata" not in str(used) else "zq-model"
+        assert event.model == model
+
+
+def test_a_call_holds_its_result_or_its_fault_under_names_that_others_use():
+    calls = [{"tool_name": "h", "parameters": {"c": 1}, "response": "zqanswer"},
+             {"name": "k", "arguments": "{}", "error": "zqfault"}]  # fmt: skip
+    file = document({"version": "1.0", "session_trace": {"messages": [], "tool_calls": calls}})
+    found = [(one.text, one.tool and one.tool.status) for one in events_of(file) if one.kind == "tool_result"]
+    assert found == [("zqanswer", None), ("zqfault", "error")]
+
+
+def test_messages_without_calls_are_told_nothing_of_two_lists():
+    assert "R69" not in {one.rule for one in read(seed()) if isinstance(one, Finding)}
+
+
+def test_members_of_another_type_than_they_have_come_back_as_they_were():
+    entry = {**USED, "model-id": 7, "agent-id": ["a"], "token-usage": [1]}
+    made = written(traced([entry]))["analysis"][0]["body"]["session"]["entries"][-1]
+    assert made | entry == made
+
+
+@pytest.mark.parametrize("party", [
+    {"meta": {"agent_session": {"modelId": "zq-model", "modelProvider": "zqprovider", "recordingAgent": "zqrec/2"}}},
+    {"meta": {"agent-session": {"model": {"id": "zq-model", "provider": "zqprovider"},
+                                "recording-agent": {"name": "zqrec", "version": "2"}}}},
+    {"meta": {"model_name": "zq-model", "vendor": "zqprovider", "recording_agent": "zqrec/2"}},
+    {"vendor": "zqprovider", "model": "zq-model", "recording_agent": "zqrec/2"},
+])  # fmt: skip
+def test_an_agents_party_speaks_for_it_under_other_names_too(party):
+    file = traced([{"type": "assistant", "content": "zqsaid", "token-usage": {"input": 10, "output": 1}}])
+    file["parties"] = [{"name": "Ida", "role": "customer"}, {"name": "Ada", "role": "agent", **party}]
+    for analysis in file["analysis"]:
+        del analysis["vendor"], analysis["product"]
+    session = session_of(file)
+    assert (session.model, session.metadata["provider"]) == ("zq-model", "zqprovider")
+    assert session.metadata["recorder"] == {"name": "zqrec", "version": "2"}
+    assert [one.model for one in events_of(file) if one.usage] == ["zq-model"]
+    assert "unknown" not in json.dumps(written(file)["analysis"])

@@ -159,7 +159,7 @@ def test_every_turn_is_a_section_that_the_outline_links_to() -> None:
     links = [attrs["href"] for tag, attrs in reading.tags if tag == "a" and "#turn-" in str(attrs["href"])]
     assert sections == ["turn-0", "turn-1", "turn-2", "turn-3"]
     assert links == ["#turn-1", "#turn-2", "#turn-3"]
-    assert "Before the first message" in reading.text
+    assert "Setup" in reading.text
 
 
 def test_the_outline_of_many_turns_is_written_in_pieces() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
 import pytest
@@ -11,12 +11,13 @@ from django.db import connection, transaction
 from django.db.utils import DatabaseError, IntegrityError
 from django.utils import timezone
 
-from sessions_app.ids import uuid7
-from sessions_app.models import Event, EventLink, Session, Tombstone
+from sessions_app.ids import first_id, uuid7
+from sessions_app.models import Event, EventLink, Session, Tombstone, Workspace
 from sessions_app.services import audit
+from sessions_app.services.retention import keeping, policies
 from tests.database_roles import as_owner
 from tests.services.build import append, user
-from vcon_app.services.erasure import erasing, months
+from vcon_app.services.erasure import erasing, months, over
 from vcon_app.services.trust import anchors, tombstones
 
 pytestmark = pytest.mark.django_db
@@ -31,10 +32,6 @@ CREATE TABLE {part} (LIKE sessions_app_event INCLUDING DEFAULTS);
 ALTER TABLE sessions_app_event ATTACH PARTITION {part} FOR VALUES FROM ('{january}') TO ('{february}');
 ALTER TABLE sessions_app_event ATTACH PARTITION sessions_app_event_first FOR VALUES FROM ('{february}') TO ('{end}');
 """
-
-
-def first_id(moment: datetime) -> UUID:
-    return UUID(int=int(moment.timestamp() * 1_000) << 80)
 
 
 def part_names() -> set[str]:
@@ -113,6 +110,37 @@ def test_a_day_in_the_middle_deletes_row_by_row(january):
     erased = months.erase_before(date(2020, 1, 15), by=BY, reason="x")
     assert (erased.sessions, erased.parts) == (2, [])
     assert set(Event.objects.values_list("session_id", flat=True)) == {january[2].pk}
+
+
+@pytest.fixture
+def over_at_once(agent, monkeypatch):
+    """The workspace keeps its sessions for a day, and three have gone by since."""
+    keeping.set_days(agent.workspace_id, 1, by=BY)
+    now = timezone.now() + timedelta(days=3)
+    monkeypatch.setattr(timezone, "now", lambda: now)
+
+
+def test_a_month_whose_days_are_over_goes_whole(january, session, over_at_once):
+    append(session, user("Is of today"))
+    assert over.sweep() == 3
+    assert PART not in part_names() and list(Session.objects.all()) == [session]
+    assert over.sweep() == 0
+
+
+def test_a_month_in_which_one_is_on_hold_goes_row_by_row(january, over_at_once):
+    policies.set_policy(january[1].pk, {"immutable": True}, by=BY)
+    assert over.sweep() == 2
+    assert PART in part_names()
+    assert set(Event.objects.values_list("session_id", flat=True)) == {january[1].pk}
+
+
+def test_a_month_of_two_workspaces_goes_whole_where_both_say_so(january, over_at_once):
+    other = Workspace.objects.create(slug="other")
+    Session.objects.filter(pk=january[0].pk).update(workspace=other)
+    keeping.set_days(other.pk, 1, by=BY)
+    assert over.sweep() == 2 and PART in part_names(), "the other one's day is not over"
+    Workspace.objects.update(deletes_from=timezone.now())
+    assert over.sweep() == 1 and PART not in part_names()
 
 
 @pytest.mark.parametrize("left", [2, 3])

@@ -143,5 +143,5 @@ def test_the_doctor_has_a_notice_of_it_and_calls_it_no_fault(session, workspace)
 def test_queries_do_not_grow_with_what_waits(session, workspace, django_assert_max_num_queries):
     for _ in range(30):
         old(ask(session))
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(11):
         assert len(stuck.stuck(workspace.pk)) == 20

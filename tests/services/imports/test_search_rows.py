@@ -1,16 +1,16 @@
-"""What an import leaves to do: nothing after a small file, its search rows after a large one."""
+"""What an import leaves to do: nothing, unless search rows of earlier events are missing."""
 
 from __future__ import annotations
 
 import pytest
 from django.db import connection
-from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.models import QueuedTask, Session
+from sessions_app.models import QueuedTask, SearchBlock, Session
 from sessions_app.services import task_queue
-from sessions_app.services.log import search_index
+from sessions_app.services.log import events, search_index
 
+from ..build import forget_search
 from ..files import transcript
 
 pytestmark = pytest.mark.django_db
@@ -28,20 +28,30 @@ def test_a_small_file_is_searchable_with_its_import(import_document):
     assert tasks_left() == []
 
 
-def test_a_large_file_leaves_its_search_rows_to_a_task(import_document):
-    import_document(transcript(search_index.SMALL + 1), "session.jsonl")
-    session = Session.objects.get(indexed_seq__lt=F("last_seq"))
-    assert tasks_left() == [session.pk]
+UPDATED = "SELECT pg_stat_get_xact_tuples_updated('sessions_app_searchblock'::regclass)"
 
 
-def test_a_large_file_that_grows_by_little_is_searchable_with_that_and_no_longer_behind(import_document):
-    import_document(transcript(search_index.SMALL + 1), "session.jsonl")
-    search_index.index(Session.objects.get().pk)
-    QueuedTask.objects.all().delete()
-    import_document(transcript(search_index.SMALL + 3), "session.jsonl")
+def test_a_large_file_is_searchable_with_its_import_and_each_search_row_is_written_once(import_document, monkeypatch):
+    """Rows say when their session began, and are written again where that is known later."""
+    monkeypatch.setattr(events, "BATCH", 600)
+    import_document(transcript(search_index.SMALL + 300), "session.jsonl")
     session = Session.objects.get()
-    assert session.last_seq == session.indexed_seq
+    assert session.last_seq == session.indexed_seq and SearchBlock.objects.filter(session=session).count() > 9
     assert tasks_left() == [] and search_index.sessions_behind() == []
+    with connection.cursor() as cursor:
+        cursor.execute(UPDATED)
+        assert cursor.fetchone() == (0,)
+
+
+def test_a_large_file_that_grows_where_earlier_rows_are_missing_leaves_them_to_a_task(import_document):
+    import_document(transcript(search_index.SMALL + 1), "session.jsonl")
+    session = Session.objects.get()
+    forget_search(session)
+    import_document(transcript(search_index.SMALL + 3), "session.jsonl")
+    assert tasks_left() == [session.pk]
+    search_index.index(session.pk)
+    session.refresh_from_db()
+    assert session.last_seq == session.indexed_seq and search_index.sessions_behind() == []
 
 
 def test_a_file_that_says_nothing_more_of_its_session_writes_no_row_of_it_again(import_document):

@@ -154,6 +154,21 @@ def test_a_session_that_grew_is_marked_for_the_next_checkpoint(session):
     assert list(UnsealedHead.objects.values_list("kind", "chain_id")) == [("session", session.pk)]
 
 
+def test_a_mark_that_is_there_is_locked_and_not_written_again(session):
+    def place() -> str:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT ctid::text FROM sessions_app_unsealedhead WHERE chain_id = %s", [session.pk])
+            return cursor.fetchone()[0]
+
+    append(session, event(text="one"))
+    first = place()
+    append(session, event(text="two"))
+    assert place() == first
+    UnsealedHead.objects.all().delete()
+    append(session, event(text="three"))
+    assert place()
+
+
 def test_the_chain_does_not_depend_on_how_a_connection_writes_values(grown):
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL datestyle = 'ISO, DMY'; SET LOCAL bytea_output = 'escape'")

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Event, ModelRequest, Session, ToolCall, Turn
-from sessions_app.services.log import events, links, projections, search_index
+from sessions_app.services.log import events, links, projections
+
+from ..build import forget_search
 
 pytestmark = pytest.mark.django_db
 
@@ -141,9 +143,8 @@ def test_rebuild_repairs_damaged_projections(session):
     assert state(session) == before
 
 
-def test_rebuild_indexes_events_missing_from_the_search_index(session, monkeypatch):
-    monkeypatch.setattr(search_index, "SMALL", 1)
+def test_rebuild_indexes_events_missing_from_the_search_index(session):
     events.append(session.pk, [EventDraft("note", f"n{i}", text="word") for i in range(5)], origin=links.RUNTIME)
-    assert Session.objects.get(pk=session.pk).indexed_seq == 0
+    forget_search(session)
     projections.rebuild(session.pk)
     assert Session.objects.get(pk=session.pk).indexed_seq == 5

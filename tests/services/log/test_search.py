@@ -7,12 +7,14 @@ from django.db import connection
 
 from sessions_app.drafts import ToolDraft
 from sessions_app.models import SearchBacklog, SearchBlock, Session
+from sessions_app.queries.log import links as link_queries
 from sessions_app.queries.log.search import find
+from sessions_app.queries.log.search_text import TEXT, text_of_row
 from sessions_app.queries.sessions.session_list import SessionFilter, filtered
 from sessions_app.services import audit, sessions
-from sessions_app.services.log import search_index
+from sessions_app.services.log import events, projections, search_index
 
-from ..build import append, event, user
+from ..build import append, event, forget_search, user
 
 pytestmark = pytest.mark.django_db
 
@@ -158,11 +160,49 @@ def test_rows_of_single_events_are_merged(session):
     assert [found(session, f"word{n}") for n in (1, 64, 65, 130, 137)] == [[1], [64], [65], [130], [137]]
 
 
-def test_a_bulk_append_is_left_to_a_task_and_the_task_may_run_twice(session, monkeypatch):
+def test_a_bulk_append_is_searchable_with_its_commit_in_the_rows_that_a_rebuild_writes(session, monkeypatch):
+    monkeypatch.setattr(events, "BATCH", 70)
     monkeypatch.setattr(search_index, "SMALL", 3)
+    append(
+        session, *(event(text=f"word{i} in parseHeader", tool=ToolDraft(arguments={"n": [i, 0.5]})) for i in range(9))
+    )
+    append(session, *(event(text=f"word{i}", tool=ToolDraft(result={"out": f"a\nb{i}"})) for i in range(9, 200)))
+    assert (session.indexed_seq, search_index.sessions_behind()) == (200, [])
+    assert rows(session) == [(1, 64), (65, 128), (129, 192), (193, 200)]
+    assert [found(session, f"word{i}") for i in (0, 69, 199)] == [[1], [70], [200]]
+    before = list(SearchBlock.objects.filter(session=session).order_by("first_seq").values_list("first_seq", "words"))
+    projections.rebuild(session.pk)
+    after = SearchBlock.objects.filter(session=session).order_by("first_seq").values_list("first_seq", "words")
+    assert list(after) == before
+
+
+SAID = [
+    None, True, 0, -0.0, 1.10, 1e22, 1e-7, 2**63 - 1, "", "plain", 'quoted "\n" and\ttab', "\x1b[31mred", "größe", [],
+    {}, {"b": 1, "a": {"日本語": [None, "x\\ny"]}, "ccc": "\x7f"}, "long " * 9_000, "長い文" * 9_000,
+    {"k": "é" * 19_990 + "cut here"}, {"k" * 19_996: 1}, [[["deep"]]],
+]  # fmt: skip
+
+
+def test_what_is_searched_of_a_row_in_hand_is_what_postgresql_says_of_it(session):
+    texts = ("", "a text", "t" * 20_000 + " behind", "日" * 20_001)
+    append(
+        session,
+        *(
+            event(text=texts[n % 4], tool=ToolDraft(name="grep" * (n % 3), arguments=value, result=SAID[-n]))
+            for n, value in enumerate(SAID)
+        ),
+        event(text="no tool"),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {TEXT} FROM sessions_app_event e WHERE session_id = %s ORDER BY seq", [session.pk])
+        stored = [text.split() for (text,) in cursor.fetchall()]
+    assert [text_of_row(row).decode().split() for row in link_queries.rows(session.pk, 1, len(stored))] == stored
+
+
+def test_the_task_of_what_an_older_version_indexed_may_run_twice(session, monkeypatch):
     monkeypatch.setattr(search_index, "BLOCKS_AT_ONCE", 1)
     append(session, *(event(text=f"word{i}") for i in range(150)))
-    assert (session.indexed_seq, search_index.sessions_behind()) == (0, [session.pk])
+    forget_search(session)
     search_index.index(session.pk)
     search_index.index(session.pk)
     assert rows(session) == [(1, 64), (65, 128), (129, 150)]
@@ -172,18 +212,19 @@ def test_a_bulk_append_is_left_to_a_task_and_the_task_may_run_twice(session, mon
 def test_events_left_by_a_lost_index_task_are_indexed_with_the_next_append(session, monkeypatch):
     monkeypatch.setattr(search_index, "SMALL", 3)
     append(session, *(event(text=f"word{i}") for i in range(5)))
+    forget_search(session)
     append(session, event(text="late"))
-    assert search_index.sessions_behind() == [session.pk]
+    assert (session.indexed_seq, search_index.sessions_behind()) == (0, [session.pk])
     monkeypatch.setattr(search_index, "SMALL", 10)
     append(session, event(text="later"))
-    assert found(session, "word0") == [1]
+    assert (found(session, "word0"), found(session, "later")) == ([1], [7])
     search_index.index(session.pk)
     assert search_index.sessions_behind() == []
 
 
-def test_whoever_indexes_what_another_has_indexed_meanwhile_writes_nothing(session, monkeypatch):
-    monkeypatch.setattr(search_index, "SMALL", 0)
+def test_whoever_indexes_what_another_has_indexed_meanwhile_writes_nothing(session):
     append(session, event(text="word"))
+    forget_search(session)
     late = search_index._read(session.pk)
     search_index.index(session.pk)
     search_index._index(late, 1)
@@ -220,7 +261,7 @@ def test_one_walk_of_the_index_answers_for_one_workspace_or_session(session):
     assert (after[0] - before[0], after[1] - before[1]) == (0, 2)
 
 
-def test_a_backlog_goes_with_its_session(session, monkeypatch):
-    monkeypatch.setattr(search_index, "SMALL", 0)
+def test_a_backlog_goes_with_its_session(session):
     append(session, event(text="word"))
+    forget_search(session)
     assert SearchBacklog.objects.get().session_id == session.pk

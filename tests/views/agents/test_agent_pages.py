@@ -144,9 +144,9 @@ def test_only_an_admin_sets_the_budget(admin, reviewer, agent_with_policy):
 
 def test_an_agent_is_paused_resumed_and_archived(reviewer, agent_with_policy):
     for status, told in (
-        ("paused", "paused: begins no turns"),
+        ("paused", "Paused: begins no turns"),
         ("active", "is at work again"),
-        ("archived", "archived"),
+        ("archived", "Archived"),
     ):
         response = reviewer.post("/agents/parrot/status/", {"status": status}, follow=True)
         assert told in words(response)

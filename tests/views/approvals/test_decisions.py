@@ -42,7 +42,7 @@ def now(approval) -> Approval:
 def test_the_card_shows_the_question_in_full_and_what_it_cost_so_far(reviewer, approval):
     page = Page(reviewer.get(path_of(approval.session)).content)
     for words in (
-        "needs your approval", "issue_refund", "The carrier lost it.", "Refund agent , asked by refund-bot",
+        "Needs your approval", "issue_refund", "The carrier lost it.", "Refund agent , asked by refund-bot",
         "order 4711", "amount 420.00", "1,600 characters", "expires in", "cost of this turn $0.031",
         "of the session $0.031",
     ):  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_stranger_finds_no_card(charlie, approval):
 def test_approving_answers_with_one_line_about_it(reviewer, approval):
     text = Page(decide(reviewer, approval, "approve").content).text
     assert (
-        "approved" in text
+        "Approved" in text
         and "by Rosa" in text
         and "waiting for the agent to pick it up" in text
         and "not executed" in text

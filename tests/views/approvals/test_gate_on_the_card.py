@@ -149,7 +149,7 @@ def test_a_question_is_cancelled_and_a_call_is_not(reviewer, approval, agent):
     question = asks(session_of(agent), tool="escalate_to_human", arguments={"question": "Which?"})
     assert "Cancel the question" in shown(reviewer, question) and "Cancel the question" not in shown(reviewer, approval)
     assert handle(reviewer, question, "cancel").status_code == 200 and now(question).status == "cancelled"
-    assert "withdrawn" in shown(reviewer, question)
+    assert "Withdrawn" in shown(reviewer, question)
     refused = handle(reviewer, approval, "cancel")
     assert refused.status_code == 403 and "deny it instead" in words(refused)
 

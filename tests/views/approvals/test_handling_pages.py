@@ -63,7 +63,7 @@ def test_a_decision_that_can_be_taken_back_says_so_and_is(reviewer, approval, se
     reviewer.post(f"/approvals/{approval.pk}/decision", sent)
     assert "Undo" in words(reviewer.get(f"/approvals/{approval.pk}/"))
     line = words(reviewer.get(f"/approvals/lines?id={approval.pk}"))
-    assert "approved" in line and "takes effect in" in line
+    assert "Approved" in line and "takes effect in" in line
     assert "All caught up" in words(reviewer.get("/approvals/"))
     reviewer.post(f"/approvals/{approval.pk}/withdraw", headers={"HX-Request": "true"})
     assert f"row-{approval.pk}" in reviewer.get("/approvals/").content.decode()

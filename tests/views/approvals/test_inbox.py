@@ -129,7 +129,7 @@ def test_after_a_decision_the_next_one_is_there_and_what_became_of_the_last(revi
     assert f'value="{escape(sent["next"])}"' in inbox(reviewer, f"?card={second.pk}")
     shown = reviewer.post(f"/approvals/{second.pk}/decision", sent, follow=True)
     assert f"/approvals/{third.pk}/decision" in shown.content.decode()
-    assert "approved tool_2, Order 4711" in words(shown)
+    assert "Approved tool_2, Order 4711" in words(shown)
     assert f"card={first.pk}" in inbox(reviewer, f"?card={third.pk}"), "after the last comes the first"
 
 
@@ -162,14 +162,14 @@ def test_decisions_are_listed_with_who_and_why(viewer, agent):
     )
     page = words(viewer.get("/approvals/"))
     assert "All caught up" in page
-    assert "denied issue_refund Order 4711 Rosa , just now Already refunded" in page
+    assert "Denied issue_refund Order 4711 Rosa , just now Already refunded" in page
 
 
 def test_an_expired_question_is_among_the_decisions(viewer, agent):
     approval = asks(session_of(agent), expires_in=60)
     Approval.objects.filter(pk=approval.pk).update(expires_at=timezone.now())
     endings.expire_due()
-    assert "expired, so denied issue_refund" in words(viewer.get("/approvals/"))
+    assert "Expired, so denied issue_refund" in words(viewer.get("/approvals/"))
 
 
 def test_a_decision_can_be_made_in_the_list_without_a_script(reviewer, agent):

@@ -121,9 +121,9 @@ def test_who_is_not_eligible_reads_why_and_has_no_buttons(reviewer, admin, appro
         page = reviewer.get(address)
         assert "The rule lets only the role admin decide this; ask one of them." in words(page)
         assert 'name="verdict" value="approve" data-choice' not in page.content.decode()
-        assert "needs your approval" not in words(page)
+        assert "Needs your approval" not in words(page)
     assert "Claim it" in words(reviewer.get(f"/approvals/{approval.pk}/")), "they can still hand it to one of them"
-    assert "needs your approval" in words(admin.get(f"/approvals/{approval.pk}/"))
+    assert "Needs your approval" in words(admin.get(f"/approvals/{approval.pk}/"))
     page = words(reviewer.post("/approvals/batch", {"verdict": "approve", "pick": picks(approval)}))
     assert "Left out: the rule lets only the role admin decide this" in page
 
@@ -134,9 +134,9 @@ def test_who_voted_is_not_asked_again_and_can_withdraw(reviewer, admin, approval
     page = reviewer.get(f"/approvals/{approval.pk}/")
     assert "You approved this. It runs when 2 people have." in words(page)
     assert 'data-choice="approve"' not in page.content.decode() and 'data-choice="deny"' in page.content.decode()
-    assert "Withdraw my approval" in words(page) and "needs your approval" not in words(page)
+    assert "Withdraw my approval" in words(page) and "Needs your approval" not in words(page)
     admins = words(admin.get(f"/approvals/{approval.pk}/"))
-    assert "needs your approval" in admins and "Withdraw my approval" not in admins
+    assert "Needs your approval" in admins and "Withdraw my approval" not in admins
     reviewer.post(f"/approvals/{approval.pk}/withdraw")
     assert 'data-choice="approve"' in reviewer.get(f"/approvals/{approval.pk}/").content.decode()
 
@@ -181,7 +181,7 @@ def test_cards_with_terms_cost_no_queries_each(reviewer, agent):
             with_terms(one, approvals=2, **wanted)
         address = f"/approvals/cards?{'&'.join(f'id={one.pk}' for one in made)}"
         with CaptureQueriesContext(connection) as captured:
-            assert "needs your approval" in words(reviewer.get(address))
+            assert "Needs your approval" in words(reviewer.get(address))
         return len(captured)
 
     assert queries_for(2) == queries_for(8)

@@ -33,10 +33,10 @@ def three_calls(agent):
 
 def test_each_call_is_a_line_that_leads_to_it(viewer, agent, three_calls):
     page = viewer.get("/usage/calls/")
-    assert "lookup shop ok 80 ms $0.020 Order 4711 Refund agent" in words(page)
+    assert "lookup shop OK 80 ms $0.020 Order 4711 Refund agent" in words(page)
     seq = three_calls.events.get(kind="tool_call").seq
     assert f"/chat/{three_calls.id}?event={seq}" in page.content.decode()
-    assert "lookup shop ok 80 ms — Order 4711 Other" in words(page), "without a price the cost is unknown"
+    assert "lookup shop OK 80 ms — Order 4711 Other" in words(page), "without a price the cost is unknown"
 
 
 def test_providers_are_summed_over_what_passes(viewer, three_calls):
@@ -59,7 +59,7 @@ def test_tool_call_list_is_filtered(viewer, three_calls):
     assert tools(viewer, "?status=ok&agent=refund-agent") == ["lookup"]
     assert tools(viewer, f"?session={three_calls.id}") == ["lookup"]
     assert tools(viewer, "?provider=shop&to=2020-01-01") == []
-    assert "No call passes these filters" in words(viewer.get("/usage/calls/?provider=nobody"))
+    assert "No calls match these filters" in words(viewer.get("/usage/calls/?provider=nobody"))
 
 
 @pytest.mark.parametrize("query", ["session=x", "from=soon", "tool=%00", "provider=" + "x" * 1001])

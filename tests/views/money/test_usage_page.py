@@ -194,8 +194,8 @@ def test_invalid_filter_value_is_reported(viewer, agent, query):
 
 
 def test_period_without_usage_says_so(viewer, workspace):
-    assert "Nothing was used in this period" in words(viewer.get("/usage/"))
-    assert "Nothing was used in this period" in words(viewer.get("/usage/?from=ever&by=tool"))
+    assert "No usage in this period" in words(viewer.get("/usage/"))
+    assert "No usage in this period" in words(viewer.get("/usage/?from=ever&by=tool"))
 
 
 def test_other_workspaces_are_not_counted(charlie, agent):

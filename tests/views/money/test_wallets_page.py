@@ -43,7 +43,7 @@ def test_balances_stand_by_source(viewer, workspace):
 
 def test_money_is_put_in_once_after_a_question(admin, workspace):
     asked = admin.post("/usage/wallets/ai/credit/", CREDIT)
-    assert "Put $50.00 into the AI wallet?" in words(asked)
+    assert "Add $50.00 to the AI wallet?" in words(asked)
     assert "Balance then $50.00" in words(asked) and "From now on an empty AI wallet stops new turns" in words(asked)
     assert not LedgerEntry.objects.exists()
     for _ in range(2):
@@ -139,7 +139,7 @@ def test_a_budget_is_set_changed_and_removed(admin, agent):
     ran(agent, "3.40", tool="lookup", price="0.10")
     budget = Budget.objects.get()
     assert (budget.agent, budget.session, budget.amount) == (agent, None, Decimal("3.5"))
-    assert "Refund agent agent day $3.50 $3.50 100 % used up" in words(admin.get("/usage/wallets/"))
+    assert "Refund agent agent day $3.50 $3.50 100 % Used up" in words(admin.get("/usage/wallets/"))
     admin.post(f"/usage/budgets/{budget.pk}/remove/")
     assert not Budget.objects.exists()
     assert list(AuditEntry.objects.filter(action__startswith="budget.").values_list("action", flat=True)) == [

@@ -40,7 +40,7 @@ def test_the_page_has_the_box_and_asks_for_it(reviewer, read):
 def test_a_verdict_is_given_changed_and_withdrawn(reviewer, read):
     answer = post(reviewer, read, "verdict", {"verdict": "fail", "note": "It *lied*.", "last_seq": "2"}, **HTMX)
     assert "<em>lied</em>" in answer.content.decode() and "Your verdict" in words(answer)
-    assert "fail Rosa" in words(answer)
+    assert "Fail Rosa" in words(answer)
     answer = post(reviewer, read, "verdict", {"verdict": "pass", "last_seq": "2"}, **HTMX)
     assert "Earlier verdicts (1)" in words(answer)
     assert "Not reviewed yet" in words(post(reviewer, read, "verdict/withdraw", **HTMX))

@@ -113,8 +113,8 @@ def test_columns_are_each_members_own(reviewer, viewer, three):
 def test_what_came_since_one_read_is_told(reviewer, viewer, three):
     seen.note(three[0], member("Rosa"), 2)
     append(three[0], user("One"), user("Two"))
-    assert "2 new" in words(reviewer.get("/sessions/"))
-    assert "2 new" not in words(viewer.get("/sessions/"))
+    assert "2 unread" in words(reviewer.get("/sessions/"))
+    assert "2 unread" not in words(viewer.get("/sessions/"))
 
 
 def do(client, sessions, what, **form):

@@ -74,6 +74,11 @@ def test_a_log_of_many_samples_is_one_row_that_opens(viewer, log):
     assert "of one import" in words(opened)
 
 
+def test_the_first_page_has_one_row_for_a_log_too(viewer, log):
+    recent = words(viewer.get("/")).split("Recent sessions")[1]
+    assert recent.count("Sample") == 3 and "and 4 more of its log" in recent and "Alone" in recent
+
+
 def test_pages_that_fold_hold_every_other_session_once(viewer, agent, log, monkeypatch):
     monkeypatch.setattr(session_list, "ROWS", 2)
     monkeypatch.setattr(folding, "STRETCH", 3)

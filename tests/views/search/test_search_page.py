@@ -12,9 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from sessions_app.drafts import ToolDraft
 from sessions_app.models import Session
 from sessions_app.services import agents
+from sessions_app.services.money import totals
 from sessions_app.views import search
 from tests.html import on_one_line
-from tests.services.build import append, call, event, result, user
+from tests.services.build import answer, append, call, event, result, user
 
 from ..build import session_of, words
 
@@ -44,6 +45,21 @@ def desk(agent) -> dict[str, Session]:
     append(made["Talks"], user("what is in src/app/models.py?"), event("agent_message", text="A header"), call("d1"))
     append(made["Chinese"], user("日本語の注文を確認"), user("مرحبا بالعالم"))
     return made
+
+
+def test_a_prompt_in_tags_is_a_title_as_in_the_list(viewer, agent):
+    made = session_of(agent, '"<context>\\nrepo at 2ee6\\n</context>\\n<task>Mend the parcel gate.</task>"')
+    append(made, user("look at the parcel gate"))
+    assert titles(viewer.get("/search/?q=parcel")) == ["Mend the  parcel  gate."]
+
+
+def test_a_model_is_found_by_the_beginning_of_its_name(viewer, agent):
+    for name in ("claude-opus-4-5", "gpt-5"):
+        append(session_of(agent, name), answer("r1", name, input_tokens=10))
+    totals.fold()
+    assert titles(viewer.get("/search/?q=model:claude")) == ["claude-opus-4-5"]
+    assert titles(viewer.get("/search/?q=model:gpt-5")) == ["gpt-5"]
+    assert titles(viewer.get("/search/?q=-model:claude")) == ["gpt-5"]
 
 
 @pytest.mark.parametrize(
@@ -124,6 +140,19 @@ def test_more_sessions_follow_without_a_gap(viewer, agent, monkeypatch):
     session_of(agent, "Number 00")
     fragment = viewer.get(f"/search/{more}", headers={"HX-Request": "true"})
     assert titles(fragment) == ["Number 2", "Number 3"] and "<html" not in fragment.content.decode()
+
+
+@pytest.mark.parametrize("address", ["/search/", "/sessions/"])
+def test_the_most_relevant_first_says_among_how_many_and_how_it_ranks(viewer, desk, address):
+    Session.objects.filter(pk=desk["Talks"].pk).update(started_at="2020-01-01T00:00Z")
+    plain = viewer.get(address, {"q": "header"})
+    assert "Most relevant first" in words(plain) and "are ranked" not in words(plain)
+    page = viewer.get(address, {"q": "header", "sort": "relevance"})
+    assert "All 2 sessions that say it are ranked: words in the title count most" in words(page)
+    assert 'aria-current="true">Most relevant first' in page.content.decode()
+    assert "Most relevant first" not in words(viewer.get(address, {"q": "is:error"})), "no words: nothing to rank by"
+    refused = viewer.get(address, {"q": "is:error", "sort": "relevance"})
+    assert refused.status_code in (200, 400) and "relevance ranks where words are found" in words(refused)
 
 
 def test_nothing_of_another_workspace_is_found(charlie, desk):

@@ -57,7 +57,7 @@ def buttons(client: Client, session: Session) -> str:
 
 
 def test_an_idle_session_sends_at_once(reviewer, scripted_session):
-    assert "idle Your message is sent at once" in foot(reviewer, scripted_session)
+    assert "Idle Your message is sent at once" in foot(reviewer, scripted_session)
     response = reviewer.post(f"{path_of(scripted_session)}/message", {"text": " Hello "})
     assert response.headers["Location"] == path_of(scripted_session)
     assert Event.objects.get(session=scripted_session).text == "Hello"
@@ -77,7 +77,7 @@ def test_a_turn_that_waits_for_a_worker_says_behind_how_many(reviewer, scripted_
 def test_messages_wait_in_sight_behind_the_turn_and_are_taken_back(reviewer, scripted_session):
     say(scripted_session, "one")
     reviewer.post(f"{path_of(scripted_session)}/message", {"text": "Where is the parcel?"})
-    assert "running turn 1" in foot(reviewer, scripted_session)
+    assert "Running turn 1" in foot(reviewer, scripted_session)
     assert "next Where is the parcel? Rosa" in foot(reviewer, scripted_session)
     assert "Your message will be sent after this turn" in foot(reviewer, scripted_session)
     waiting = QueuedMessage.objects.get()
@@ -93,9 +93,9 @@ def test_a_turn_is_interrupted_and_tried_again(reviewer, scripted_session):
     assert buttons(reviewer, scripted_session) == "interrupt"
     reviewer.post(f"{path_of(scripted_session)}/interrupt")
     assert TurnInFlight.objects.get().interrupted_at
-    assert "stopping" in foot(reviewer, scripted_session)
+    assert "Stopping" in foot(reviewer, scripted_session)
     over(scripted_session, EventDraft("status", "i", text="interrupted", data={"status": "interrupted"}))
-    assert "the last turn was interrupted" in foot(reviewer, scripted_session)
+    assert "The last turn was interrupted" in foot(reviewer, scripted_session)
     assert buttons(reviewer, scripted_session) == "retry"
     reviewer.post(f"{path_of(scripted_session)}/retry")
     assert TurnInFlight.objects.get().turn == 1
@@ -104,18 +104,18 @@ def test_a_turn_is_interrupted_and_tried_again(reviewer, scripted_session):
 def test_an_error_is_said_with_the_way_on(reviewer, scripted_session):
     say(scripted_session, "one")
     over(scripted_session, EventDraft("error", "e", text="the API is away"))
-    assert "the last turn ended with an error" in foot(reviewer, scripted_session)
+    assert "The last turn ended with an error" in foot(reviewer, scripted_session)
     assert buttons(reviewer, scripted_session) == "retry"
     say(scripted_session, "two")
     over(scripted_session, EventDraft("agent_message", "m", text="fine"))
-    assert "idle Your message" in foot(reviewer, scripted_session)
+    assert "Idle Your message" in foot(reviewer, scripted_session)
     assert buttons(reviewer, scripted_session) == ""
 
 
 def test_a_session_that_waits_for_a_person_says_so_and_offers_to_interrupt(reviewer, scripted_session):
     say(scripted_session, "one")
     requests.request(scripted_session, requests.Question("refund", {"order": 4711}), by=BOT)
-    assert "needs approval" in foot(reviewer, scripted_session)
+    assert "Needs approval" in foot(reviewer, scripted_session)
     page = reviewer.get(path_of(scripted_session)).content.decode()
     assert 'name="interrupt" value="1">Interrupt and send' in page
     reviewer.post(f"{path_of(scripted_session)}/message", {"text": "Stop", "interrupt": "1"})
@@ -128,7 +128,7 @@ def test_a_retry_that_is_waited_for_says_when(reviewer, scripted_session):
     say(scripted_session, "one")
     TurnInFlight.objects.update(retry_at=timezone.now() + timedelta(minutes=3))
     page = reviewer.get(f"{path_of(scripted_session)}/standing", headers=HTMX).content.decode()
-    assert "next try" in page and "data-until=" in page
+    assert "Next try" in page and "data-until=" in page
 
 
 def test_held_back_message_can_be_sent(reviewer, scripted_session, workspace):
@@ -138,7 +138,7 @@ def test_held_back_message_can_be_sent(reviewer, scripted_session, workspace):
     over(scripted_session, said("m", "fine"))
     assert scripted_session.status == "idle"
     assert "held back two" in foot(reviewer, scripted_session)
-    assert "budget exceeded the budget of Parrot is used up" in foot(reviewer, scripted_session)
+    assert "Budget exceeded the budget of Parrot is used up" in foot(reviewer, scripted_session)
     assert 'href="/usage/wallets/#budgets"' in reviewer.get(path_of(scripted_session)).content.decode()
     assert reviewer.post(f"{path_of(scripted_session)}/go-on").status_code == 409
     budget.delete()
@@ -176,8 +176,8 @@ def imported(session: Session) -> None:
     ("become", "told"),
     [
         (pause, "Parrot is paused It begins no turns. Resume it"),
-        (archive, "archived It can be read and exported"),
-        (imported, "imported Read-only. Continue in a new session"),
+        (archive, "Archived It can be read and exported"),
+        (imported, "Imported Read-only. Continue in a new session"),
     ],
 )
 def test_a_session_that_takes_no_messages_says_why_and_what_now(
@@ -190,7 +190,7 @@ def test_a_session_that_takes_no_messages_says_why_and_what_now(
 
 def test_an_agent_elsewhere_reads_the_log(reviewer, agent):
     session = session_with(agent, [said("m", "hello")])
-    assert "external A message goes into the log" in foot(reviewer, session)
+    assert "External A message goes into the log" in foot(reviewer, session)
     reviewer.post(f"{path_of(session)}/message", {"text": "Hi"})
     assert Event.objects.filter(session=session).last().text == "Hi"
 
@@ -198,7 +198,7 @@ def test_an_agent_elsewhere_reads_the_log(reviewer, agent):
 def test_viewers_see_how_it_stands_and_change_nothing(viewer, charlie, scripted_session):
     say(scripted_session, "one")
     say(scripted_session, "two")
-    assert "next two" in foot(viewer, scripted_session) and "running" in foot(viewer, scripted_session)
+    assert "next two" in foot(viewer, scripted_session) and "Running" in foot(viewer, scripted_session)
     assert buttons(viewer, scripted_session) == ""
     paths: list[Any] = ["message", "interrupt", "retry", "go-on", f"queued/{QueuedMessage.objects.get().pk}/take-back"]
     for path in paths:

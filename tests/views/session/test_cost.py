@@ -54,8 +54,21 @@ def test_what_at_least_means_is_told_with_a_key(viewer, spent):
 
 def test_the_overview_is_given_the_short_bill(viewer, spent):
     page = shown(viewer, spent, HX_Request="true")
-    assert "Dearest places" in page.text and "By tool" not in page.text and "<html" not in page.text
-    assert [link["href"] for link in page.all("a")][-1] == f"{path_of(spent)}/cost"
+    assert "Most expensive places" in page.text and "By tool" not in page.text and "<html" not in page.text
+    assert f"{path_of(spent)}/cost" in [link["href"] for link in page.all("a")]
+
+
+def test_the_card_is_told_why_by_the_bill(viewer, spent):
+    answer = viewer.get(f"{path_of(spent)}/cost", headers={"HX-Request": "true"})
+    card = Page(answer.content.partition(b'id="card-cost" hx-swap-oob="true"')[2])
+    assert "Cache write 97.0 %" in card.text and "Beginning of a context: 60.1 k tokens" in card.text
+    assert "≥ $0.77" in Page(viewer.get(path_of(spent)).content.partition(b'id="card-cost"')[2]).text
+
+
+def test_a_card_without_a_cost_is_told_none(viewer, agent):
+    session = session_with(agent, [asked("p", "Go")])
+    for path in (path_of(session), f"{path_of(session)}/cost"):
+        assert b"card-cost" not in viewer.get(path, headers={"HX-Request": "true"}).content
 
 
 def test_a_stated_cost_is_not_divided(viewer, agent):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from sessions_app.models import Event, Member, Session
+from sessions_app.models import Agent, Event, Member, Session
 from sessions_app.queries.log.lenses import CallFilter, Calls, Raw, Requests
 from sessions_app.queries.log.story import SPAN, Run, Story
-from sessions_app.services import audit
+from sessions_app.services import audit, sessions
 from sessions_app.services.log import events, links
 
 from .build import Page, asked, call, other, path_of, priced, result, said, session_with
@@ -26,6 +28,13 @@ def calls(count: int, start: int = 0, name: str = "Read", status: str = "ok") ->
 
 def story(session: Session) -> Story:
     return Story(session, lambda row, origins: origins[row.seq].kind == "api")
+
+
+def read_from_file(agent: Agent, new: list) -> Session:
+    session = sessions.create(agent, by=STRANGER, title="A run", origin="import")
+    events.append(session.pk, new, origin=links.read_by("Ada"))
+    session.refresh_from_db()
+    return session
 
 
 def covered(items: list) -> list[int]:
@@ -61,6 +70,20 @@ def test_few_calls_stand_alone_and_notes_are_joined(agent):
     assert [item.kind for item in story(session).after(0).entries] == [
         "user_message", "tool_call", "agent_message", "run", "agent_message",
     ]  # fmt: skip
+
+
+def test_states_and_changed_files_that_a_file_tells_of_are_part_of_a_run(agent, viewer):
+    told = (other("s", "status", "init"), other("f", "file_change", data={"path": "/a.py"}))
+    session = read_from_file(agent, [asked("p", "Go"), *calls(2), *told, *calls(2, 2), said("m", "Done")])
+    assert [item.kind for item in story(session).after(0).entries] == ["user_message", "run", "agent_message"]
+    assert "4 tool calls Read ×4 1 file change 1 note" in Page(viewer.get(path_of(session)).content).text
+
+
+@pytest.mark.parametrize("actor", ["person", "agent"])
+def test_what_a_person_or_an_agent_did_is_no_note_of_the_recorder(agent, actor):
+    stopped = replace(other("s", "status", "interrupted"), actor_kind=actor)
+    session = read_from_file(agent, [asked("p", "Go"), *calls(2), stopped, *calls(2, 2)])
+    assert "status" in [item.kind for item in story(session).after(0).entries]
 
 
 def test_the_rows_of_a_run_come_when_it_is_opened(recorded, viewer):

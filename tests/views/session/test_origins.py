@@ -151,7 +151,8 @@ def test_what_a_file_says_was_approved_is_reported(reviewer, import_document):
     import_document(VCON_APPROVED)
     session = Session.objects.get()
     assert Approval.objects.get().recorded
-    page = page_of(reviewer, session)
+    assert "1 recorder note" in page_of(reviewer, session).text
+    page = page_of(reviewer, session, "?show=everything")
     assert "the file says: approved by Ines : pay" in page.text
     assert "the file says: status, “ archived ”" in page.text
     assert "This desk neither asked for it nor decided it." in page.text

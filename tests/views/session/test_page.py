@@ -184,7 +184,7 @@ def test_a_session_opens_where_it_waits(viewer, agent):
     append(session, *(event(text=f"{number}") for number in range(4)))  # a message of a person would end the question
     Session.objects.filter(pk=session.pk).update(phase="completed")
     page = Page(viewer.get(path_of(session)).content)
-    assert "needs approval" in page.text and page.all("div", id="e-2")[0]["data-waits"] is None
+    assert "Needs approval" in page.text and page.all("div", id="e-2")[0]["data-waits"] is None
 
 
 @pytest.mark.parametrize("piece", [
@@ -331,7 +331,7 @@ def test_reviewers_archive_and_viewers_do_not(reviewer, viewer, refund_session):
     assert viewer.post(f"{path_of(refund_session)}/archive").status_code == 403
     assert reviewer.post(f"{path_of(refund_session)}/archive").url == path_of(refund_session)
     page = reviewer.get(path_of(refund_session))
-    assert "archived" in Page(page.content).text and b"/message" not in page.content
+    assert "Archived" in Page(page.content).text and b"/message" not in page.content
 
 
 def test_a_message_is_added_to_the_end_and_refused_once_archived(reviewer, viewer, refund_session):

@@ -81,7 +81,7 @@ def test_the_inspector_names_the_file_the_place_and_what_is_odd_there(viewer, im
         assert words in text
     assert "Elsewhere" not in text
     assert (
-        "Nothing odd was found here"
+        "No problems found"
         in Page(viewer.get(f"{path_of(imported_session)}/events/1?tab=source", **FETCHED).content).text
     )
 
@@ -107,7 +107,7 @@ def test_a_remark_leads_to_the_event_it_is_about(viewer, imported_session):
 
 def test_the_head_counts_remarks_and_tells_the_signature(viewer, imported_session):
     text = Page(viewer.get(path_of(imported_session)).content).text
-    assert "3 import warnings" in text and "unsigned" in text and "read from a <b>.jsonl" in text
+    assert "3 import warnings" in text and "Unsigned" in text and "read from a <b>.jsonl" in text
 
 
 def test_a_pointer_leads_into_documents_and_through_strings_that_hold_json(agent):

@@ -41,7 +41,7 @@ def test_the_page_shows_what_became_of_posts_and_escapes_names(admin, webhook):
     OutgoingMessage.objects.update(error="the answer was 500, not 2xx", last_status=500, next_try_at=None, tries=11)
     OutgoingWebhook.objects.update(problem="the answer was 500, not 2xx")
     page = admin.get(f"/settings/webhooks/{webhook.pk}/")
-    assert "webhook.test" in words(page) and "given up the answer was 500" in words(page)
+    assert "webhook.test" in words(page) and "Given up the answer was 500" in words(page)
     assert "<b>ops" not in page.content.decode()
 
 

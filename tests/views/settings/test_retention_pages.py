@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from sessions_app.models import AuditEntry, Role, Session, SessionRetention, Workspace
 from sessions_app.queries.retention import plans
@@ -14,11 +17,23 @@ from ..conftest import member_of
 
 pytestmark = pytest.mark.django_db
 SETTINGS = "/settings/retention/"
+KEEP = "/settings/retention/keep/"
 
 
 @pytest.fixture
 def talk(agent):
     return session_with(agent, [event for n in range(6) for event in (asked(f"p{n}", f"Q{n}"), said(f"m{n}", f"A{n}"))])
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """Lets days pass."""
+
+    def pass_days(days):
+        now = timezone.now() + timedelta(days=days)
+        monkeypatch.setattr(timezone, "now", lambda: now)
+
+    return pass_days
 
 
 def at(session):
@@ -119,3 +134,26 @@ def test_the_report_goes_on_where_it_ended(reviewer, agent, workspace, monkeypat
     rest = words(reviewer.get(f"{SETTINGS}?after={last}"))
     assert rest.count("1 message by sliding_window of 1") == 1 and "Look at more" not in rest
     assert reviewer.get(f"{SETTINGS}?after=x").status_code == 200
+
+
+def test_an_admin_sees_what_would_go_before_saying_how_long_sessions_are_kept(admin, reviewer, talk, workspace, later):
+    later(5)
+    assert "Sessions are kept for good." in words(reviewer.get(KEEP))
+    page = admin.get(KEEP, {"keep_days": 3})
+    assert "What would go after 3 days" in words(page) and str(talk) in words(page)
+    assert Workspace.objects.get(pk=workspace.pk).keep_days is None
+    assert "Delete sessions after 3 days" in words(page)
+    assert "Delete sessions after" not in words(reviewer.get(KEEP, {"keep_days": 3}))
+    assert reviewer.post(KEEP, {"keep_days": 3}).status_code == 403
+    saved = words(admin.post(KEEP, {"keep_days": 3}, follow=True))
+    assert "Sessions are deleted 3 days after their last event" in saved and "What is over now" in saved
+    assert "Sessions are deleted 3 days after their last event." in words(reviewer.get(SETTINGS))
+    assert Session.objects.filter(pk=talk.pk).exists()
+    assert "Sessions are kept for good." in words(admin.post(KEEP, {}, follow=True))
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "x", "36501", "1.5"])
+def test_what_is_no_number_of_days_keeps_sessions_for_good(admin, workspace, said):
+    for answer in (admin.post(KEEP, {"keep_days": said}), admin.get(KEEP, {"keep_days": said})):
+        assert answer.status_code == 422 and "field-error" in answer.content.decode()
+    assert Workspace.objects.get(pk=workspace.pk).keep_days is None

@@ -94,7 +94,7 @@ def test_a_key_is_shown_once_and_works_until_it_is_revoked(admin):
     assert api_keys.find_api_key(secret).name == "robot"
     admin.post(f"/settings/keys/{ApiKey.objects.get().id}/revoke/")
     assert api_keys.find_api_key(secret) is None
-    assert "revoked" in words(admin.get("/settings/"))
+    assert "Revoked" in words(admin.get("/settings/"))
     assert actions()[-2:] == ["api_key.created", "api_key.revoked"]
 
 

@@ -144,12 +144,12 @@ def test_blocks_that_nobody_signed_are_named_on_the_page(workspace, import_docum
 
 def test_a_signature_that_is_valid_is_said_to_be_verified_once_its_signer_is_trusted(workspace, import_document, admin):
     import_document(signed(VCON, by()))
-    assert "valid, signer not trusted" in page_of(admin)
+    assert "Valid, signer not trusted" in page_of(admin)
     anchors.add(workspace, by().pem, by=audit.COMMAND)
     signatures.check_again(workspace.pk)
     page = page_of(admin)
 
-    assert "verified" in page and "signature-banner" not in page
+    assert "Verified" in page and "signature-banner" not in page
 
 
 def test_the_api_gives_the_signature_of_import_and_session(workspace, import_document, client):

@@ -67,7 +67,7 @@ def test_an_admin_makes_a_schedule_and_sees_its_next_times(admin, runner):
     said = words(answer)
     assert "Morning report is set." in said and "The next 5 times, Europe/Berlin" in said
     assert len(re.findall(r"\w{3} \d+ \w{3}(?: 20\d\d)?, 09:00 CES?T", said)) == 5
-    assert "Nothing has fired yet." in said
+    assert "No runs yet." in said
 
 
 @pytest.mark.parametrize(("change", "said"), [
@@ -121,14 +121,14 @@ def test_running_it_now_leads_to_the_session_which_says_what_began_it(reviewer, 
     assert "started by schedule Morning report run now by Rosa" in words(facts)
     assert page_of(schedule) in facts.content.decode()
     said = words(reviewer.get(page_of(schedule)))
-    assert "run now by Rosa" in said and "started" in said
+    assert "run now by Rosa" in said and "Started" in said
 
 
 def test_a_run_that_could_not_begin_says_why(reviewer, schedule, runner):
     agents.change(runner, {"status": "paused"}, by=audit.SYSTEM)
     said = words(reviewer.post(f"{page_of(schedule)}run/", follow=True))
     assert "No session began: Reporter is paused; an admin can resume it" in said
-    assert "skipped" in words(reviewer.get("/triggers/runs/?status=skipped"))
+    assert "Skipped" in words(reviewer.get("/triggers/runs/?status=skipped"))
     assert "Morning report" not in words(reviewer.get("/triggers/runs/?status=failed"))
 
 
@@ -203,7 +203,7 @@ def test_an_admin_changes_agent_and_deactivates(admin, endpoint):
     admin.post(f"{page}switch/", {"active": "false"})
     endpoint.refresh_from_db()
     assert (endpoint.agent, endpoint.active) == (None, False)
-    assert "deactivated" in words(admin.get("/triggers/"))
+    assert "Deactivated" in words(admin.get("/triggers/"))
     assert admin.post(f"{page}change/", {"agent": "nobody"}).status_code == 422
     admin.post(f"{page}switch/", {"active": "true"})
     endpoint.refresh_from_db()

@@ -47,7 +47,7 @@ async def list_live_agent_sessions(
     has_errors: bool | None = None,
     needs_approval: bool | None = None,
     started_from: Annotated[str, Field(description="a day or a time, RFC 3339")] = "",
-    sort: Annotated[str, Field(description="-started_at, -cost, -duration, ...")] = "",
+    sort: Annotated[str, Field(description="-started, -cost, -tokens, -turns, -errors, title, ...")] = "",
     limit: Limit = 20,
     cursor: Cursor = "",
 ) -> Json:
@@ -77,13 +77,16 @@ async def read_live_agent_session(
 @server.tool(annotations=READS, structured_output=False)
 async def search_live_agent_sessions(
     query: Annotated[str, Field(description='words, "phrases", tool:NAME, agent:NAME, is:error, file:PATH, cost>5')],
+    sort: Annotated[
+        Literal["", "-started", "relevance"], Field(description="the newest first unless said; relevance needs words")
+    ] = "",
     limit: Limit = 10,
     cursor: Cursor = "",
 ) -> Json:
     """Search the transcripts of all sessions; hits with the words around them."""
-    page = await ask("/api/v1/search", q=query, limit=limit, cursor=cursor)
+    page = await ask("/api/v1/search", q=query, sort=sort, limit=limit, cursor=cursor)
     found = [_session(row["session"]) | {"untrusted_hits": row["hits"], "more": row["more"]} for row in page["items"]]
-    return {"sessions": found, "next_cursor": page["next_cursor"]}
+    return {"sessions": found, "next_cursor": page["next_cursor"], "ranked": page["ranked"]}
 
 
 @server.tool(annotations=READS, structured_output=False)

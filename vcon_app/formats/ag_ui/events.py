@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ...drafts import EventDraft, Finding, Kind, ToolDraft
 from ..common.calls import ID_LIMIT, id_of
 from ..common.lines import Line
-from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
+from ..common.values import bounded, dict_of, first_text, list_of, scalars_of, text_of
 from .fold import CHUNKS, Open, What
 from .messages import called, message_event, result, whole_messages
 from .reading import Closer, Handler, Reading
@@ -18,9 +18,12 @@ from .usage import usages_of
 COMMON = frozenset({"type", "timestamp", "rawEvent"})
 LISTED = 100
 ENDINGS: dict[str, Literal["cancelled", "crashed"]] = {
-    "cancelled": "cancelled", "canceled": "cancelled", "aborted": "cancelled", "error": "crashed", "failed": "crashed",
+    "cancelled": "cancelled", "canceled": "cancelled", "aborted": "cancelled", "abort": "cancelled", "error": "crashed",
+    "failed": "crashed",
 }  # fmt: skip
 """Outcomes of a run that are no success."""
+WORDS = ("message", "reason")
+"""Where an outcome says why."""
 IDS: dict[What, str] = {"text": "messageId", "reasoning": "messageId", "call": "toolCallId"}
 THOUGHT = "thought"
 """Id of thoughts in recordings before 1.0, which had none."""
@@ -133,20 +136,25 @@ def run_finished(reading: Reading, line: Line) -> Iterator[EventDraft]:
     reading.assign_key(line, "RUN_FINISHED")
     yield from _tokens(reading, line)
     data = {"type": "RUN_FINISHED"} | scalars_of({"runId": value.get("runId"), "outcome": kind})
+    told = dict_of(outcome)
+    data |= {key: bounded(told[key], len(line.raw)) for key in told if key not in ("type", "interrupts", *WORDS)}
     if value.get("result") is not None:
         data["result"] = bounded(value["result"], len(line.raw))
-    yield line.event("status", data=data)
+    yield line.event("status", first_text(*map(told.get, WORDS)), data=data)
     for index, interrupt in enumerate(map(dict_of, waiting)):
         yield _question(reading, line, interrupt, index)
 
 
 def run_error(reading: Reading, line: Line) -> Iterator[EventDraft]:
-    """The run failed; what it took until then is stated too."""
+    """The run failed, or was cancelled, as its code says; what it took until then is stated too."""
     yield from reading.close_all()
-    reading.facts.phase = "crashed"
+    code = line.value.get("code")
+    is_cancelled = ENDINGS.get(text_of(code).lower()) == "cancelled"
+    reading.facts.phase = "cancelled" if is_cancelled else "crashed"
     reading.assign_key(line, "RUN_ERROR")
     yield from _tokens(reading, line)
-    yield line.event("error", text_of(line.value.get("message")), data=scalars_of({"code": line.value.get("code")}))
+    data = ({"type": "RUN_ERROR", "outcome": "cancelled"} if is_cancelled else {}) | scalars_of({"code": code})
+    yield line.event("status" if is_cancelled else "error", text_of(line.value.get("message")), data=data)
 
 
 def snapshot(reading: Reading, line: Line) -> Iterator[EventDraft]:
@@ -226,8 +234,9 @@ def _answer(reading: Reading, line: Line, answer: dict[str, Any], index: int, pa
     if answer.get("status") == "cancelled":
         decision = "cancelled"
     data = {"type": "resume", "decision": decision, "by": "user"} | scalars_of({"interruptId": id})
-    if payload is not None:
-        data["payload"] = bounded(payload, len(line.raw))
+    for name, given in (("payload", payload), ("metadata", answer.get("metadata"))):
+        if given is not None:
+            data[name] = bounded(given, len(line.raw))
     return line.event(
         "approval", payload if isinstance(payload, str) else "", part=f":resume-{index}", at_path=path,
         parent=reading.asked.get(id), actor=("person", ""), data=data,

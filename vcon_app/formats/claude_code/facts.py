@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import deque
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, BinaryIO, Literal
@@ -34,7 +35,7 @@ class Titles:
     def __init__(self) -> None:
         self.custom = self.generated = self.summary = ""
         self._wanted: dict[str, str] = {}
-        self._seen: dict[str, None] = {}
+        self._seen: deque[str] = deque(maxlen=RECENT)
 
     def add_summary(self, text: str, leaf: str) -> None:
         """A ``summary`` line. ``leaf`` may be before or after it in the file."""
@@ -47,9 +48,7 @@ class Titles:
         """Remember the id of a line, in case a summary names it."""
         if self._wanted and uuid in self._wanted:
             self.summary = self._wanted[uuid]
-        self._seen[uuid] = None
-        if len(self._seen) > RECENT:
-            del self._seen[next(iter(self._seen))]
+        self._seen.append(uuid)
 
     def title(self) -> str:
         """The title, or ``""``: a session is then headed by its first prompt."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
@@ -82,7 +81,7 @@ def _billing(
         return {"model": model or None, "cost": cost}, data
     request = text_of(message.get("id"))[:200] or line.key
     if reading.outputs.add(request, sum(_characters(block) for _, _, block in blocks), usage.output_tokens or 0):
-        usage = replace(usage, quality="placeholder")
+        usage.quality = "placeholder"  # nobody else has it yet
     return {"model": model or None, "usage": usage, "request": request, "cost": cost}, data | usage_data(message)
 
 

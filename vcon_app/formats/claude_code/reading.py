@@ -56,7 +56,7 @@ class Reading(reading.Reading):
         yield from handler(self, line) if handler else [self.unknown(line, unknown_type(kind))]
         self.previous = text_of(line.value.get("uuid")) or self.previous
 
-    def assign_key(self, line: Line) -> Iterator[Finding]:
+    def assign_key(self, line: Line) -> Iterable[Finding]:
         """Give a line its key and depth."""
         value = line.value
         uuid = value.get("uuid")
@@ -66,8 +66,9 @@ class Reading(reading.Reading):
         else:
             line.key = self._derived_key(line)
         self.facts.note_line(line)
-        yield from self.findings.limit(self.facts.mark_copied(line))
+        copied = self.facts.mark_copied(line)
         self._nest(line)
+        return self.findings.limit(copied) if copied else ()
 
     def rewound(self, before: str, key: str) -> str | None:
         """The prompt that a later one with the same parent replaced: the person went back to before it.

@@ -44,7 +44,8 @@ def usage_data(message: dict[str, Any]) -> dict[str, Any]:
     data = scalars_of({"speed": usage.get("speed"), "service_tier": usage.get("service_tier")})
     if data.get("service_tier") == "standard":
         del data["service_tier"]
-    if tools := {k: v for k, v in scalars_of(dict_of(usage.get("server_tool_use"))).items() if v}:
+    server = usage.get("server_tool_use")
+    if server and (tools := {k: v for k, v in scalars_of(dict_of(server)).items() if v}):
         data["server_tool_use"] = tools
     rounds = usage.get("iterations")
     if isinstance(rounds, list) and len(rounds) > 1:  # the tokens of those before are not in the other counts

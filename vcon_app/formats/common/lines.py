@@ -14,6 +14,8 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any, BinaryIO
 
+import orjson
+
 from ...drafts import ActorKind, EventDraft, Finding, FormatError, Kind
 from .jsonio import Unreadable, dumps, loads
 
@@ -129,9 +131,23 @@ def _lines(source: BinaryIO, packed: bool) -> Iterator[Item]:
         if size > MAX_LINE and not raw.endswith(b"\n"):
             size += _skip_line(source)
             yield from _malformed(raw, pointer, place, size, f"longer than {MAX_LINE} bytes ({size}); not parsed")
+        elif line := _plain(raw, pointer, place):
+            yield line
         else:
             yield from _parse(raw, number, place)
         offset, number = offset + size, number + more
+
+
+def _plain(raw: bytes, pointer: str, offset: int | None) -> Line | None:
+    """The line where it is an object and nothing else, as nearly all are; None for ``_parse`` to look closer, whose
+    generators take as long as a tenth of the reading."""
+    if not raw.startswith(b"{") or not raw.endswith(b"}\n") or b"\\u0000" in raw:
+        return None
+    data = raw[:-1]
+    try:
+        return Line(orjson.loads(data), pointer, data, offset)
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _indented(first: bytes, source: BinaryIO) -> tuple[bytes, int, bytes]:

@@ -156,12 +156,13 @@ class Reading:
             yield from self.assign_key(item)
             yield from self.told(item)
 
-    def timed(self, line: Line) -> Iterator[Finding]:
-        """Set the time of a line; yields a finding when the time is doubtful."""
+    def timed(self, line: Line) -> Iterable[Finding]:
+        """Set the time of a line; a finding when the time is doubtful."""
         if stamp := line.value.get("timestamp"):
             line.at, doubt = parse(stamp)
             if doubt:
-                yield from self.findings.limit(Finding(f"{self.name}.time", "info", line.pointer, doubt))
+                return self.findings.limit(Finding(f"{self.name}.time", "info", line.pointer, doubt))
+        return ()
 
 
 class Keys:

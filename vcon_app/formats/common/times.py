@@ -11,6 +11,8 @@ from .values import short_text
 
 def parse(value: Any) -> tuple[datetime | None, str]:
     """An ISO 8601 time in UTC, and what had to be assumed ("" when nothing): ``(None, reason)`` when it is none."""
+    if plain := plain_time(value):
+        return plain[0], ""
     if not isinstance(value, str) or not value:
         return None, f"{short_text(value)!r} is not a time"
     at, fault, _ = moment_of(value)

@@ -64,7 +64,7 @@ def _link(number: int, turn: Tally) -> str:
 
 def turn_head(number: int, turn: Tally) -> str:
     """The heading of a turn, with its tokens, its cost and its time."""
-    title = escape(turn.prompt) or "no text" if number else "Before the first message"
+    title = escape(turn.prompt) or "no text" if number else "Setup"
     said = [tokens(turn)] if turn.total_tokens is not None else []
     if turn.cost is not None:
         said.append(f'<span title="{numbers.dollars(turn.cost)}">{_cost(turn)}</span>')

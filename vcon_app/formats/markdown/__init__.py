@@ -111,7 +111,7 @@ def _tools(total: Tally) -> str:
 
 
 def _turn(number: int, turn: Tally) -> Iterator[str]:
-    title = f"Turn {number} · {line(turn.prompt) or 'no text'}" if number else "Before the first message"
+    title = f"Turn {number} · {line(turn.prompt) or 'no text'}" if number else "Setup"
     yield f"## {title}"
     yield ""
     said = [f"{parts.tokens(turn)} tokens"] if turn.total_tokens is not None else []

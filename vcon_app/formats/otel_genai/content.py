@@ -91,8 +91,11 @@ COUNTS = (
 
 
 def _count(span: Span, *names: str) -> int | None:
-    values = (span.attributes.get(name) for name in names)
-    return next((count for value in values if (count := count_of(_number(value))) is not None), None)
+    for name in names:
+        value = span.attributes.get(name)
+        if value is not None and (count := count_of(_number(value))) is not None:
+            return count
+    return None
 
 
 def _number(value: Any) -> Any:

@@ -29,15 +29,10 @@ from .content import (
     tool_texts,
     usage_of,
 )
-from .span import Span
+from .span import CONVERSATION, Span
 
 FORMAT = "otel-genai"
 AGENT_NAMES = ("gen_ai.agent.name", "agent.name", "agent_name")
-CONVERSATION = (
-    "copilot_chat.chat_session_id", "copilot_chat.parent_chat_session_id", "gen_ai.conversation.id", "session.id",
-    "langfuse.session.id",
-)  # fmt: skip
-"""The first that is stated; Copilot Chat has another ``gen_ai.conversation.id`` for each request of a chat."""
 NAMES = (*AGENT_NAMES, *CONVERSATION)
 NOWHERE = Line({}, "", b"", None)
 """Line of a span whose contents were told."""
@@ -108,6 +103,8 @@ class Conversation:
         self._findings = findings
         self._calls = Calls()
         self._spans: dict[str, Span] = {}
+        self._fresh: list[Span] = []
+        """Spans with their contents."""
         self._kinds: dict[str, Kind] = {}
         self._forest = Forest()
         self._starters: dict[str, list[str]] = {}
@@ -160,24 +157,25 @@ class Conversation:
 
     def _take(self, spans: list[Span]) -> None:
         self._spans |= {span.key: span for span in spans}
+        self._fresh += spans
         self._kinds |= {span.key: _kind(span) for span in spans}
-        self._forest.add(node_of(span) for span in spans)
+        self._forest.add(node_of(span, self._kinds[span.key]) for span in spans)
         self._starters |= {span.key: self._forest.starters(span.key) for span in spans}
         self._rooted |= {span.trace for span in spans if span.parent is None}
         self._open = (self._open | {span.trace for span in spans}) - self._rooted
         for span in spans:
-            if self._kinds[span.key] == "request":
-                around = self._forest.requests_around(span.key)
+            if self._kinds[span.key] == "request" and (around := self._forest.requests_around(span.key)):
                 self._outer.update(around)
                 if usage_of(span):
                     self._repeating.update(around)
 
     def forget_contents(self) -> None:
         """Keep of the spans that were told what those that come later may ask for, and no text."""
-        for key, span in self._spans.items():
-            if span.line is not NOWHERE:
-                kept = {name: value for name in NAMES if (value := span.attributes.get(name))}
-                self._spans[key] = replace(span, line=NOWHERE, attributes=kept, events=[], resource={}, message="")
+        for span in self._fresh:
+            kept = {name: value for name in NAMES if (value := span.attributes.get(name))}
+            told = replace(span, line=NOWHERE, attributes=kept, events=[], resource={}, message="")
+            self._spans[span.key] = told
+        self._fresh.clear()
 
     def _ordered(self, spans: list[Span]) -> list[tuple[Span, bool]]:
         """Spans, and once more those of tools and agents when they end: by line and time.
@@ -347,9 +345,9 @@ def _print(text: str) -> str:
     return digest(" ".join(text.split()).encode("utf-8", "replace"))
 
 
-def node_of(span: Span) -> Node:
+def node_of(span: Span, kind: Kind) -> Node:
     """Its place in the tree."""
-    return Node(span.key, f"{span.trace}:{span.parent}" if span.parent else None, _kind(span))
+    return Node(span.key, f"{span.trace}:{span.parent}" if span.parent else None, kind)
 
 
 def _kind(span: Span) -> Kind:

@@ -18,6 +18,11 @@ from .attributes import plain
 
 RESOURCES = ("resourceSpans", "resource_spans")
 SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+CONVERSATION = (
+    "copilot_chat.chat_session_id", "copilot_chat.parent_chat_session_id", "gen_ai.conversation.id", "session.id",
+    "langfuse.session.id",
+)  # fmt: skip
+"""The first that is stated; Copilot Chat has another ``gen_ai.conversation.id`` for each request of a chat."""
 FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR")
 NANOSECONDS = 10**9
 OPENINFERENCE = {
@@ -47,15 +52,32 @@ class Span:
     resource: dict[str, Any] = field(default_factory=dict)
     order: int = 0
     """Number of the record it came in: lines of a file are in the order in which they were sent."""
+    key: str = field(init=False)
+    """Of the span, with the trace's id: a span id is unique in its trace only (OTLP)."""
 
-    @property
-    def key(self) -> str:
-        """Key of the span, with the trace's id: a span id is unique in its trace only (OTLP)."""
-        return f"{self.trace}:{self.id}"
+    def __post_init__(self) -> None:
+        self.key = f"{self.trace}:{self.id}"
 
     def text(self, *names: str) -> str:
         """The first of these attributes that is text."""
-        return next((value for name in names if (value := text_of(self.attributes.get(name)))), "")
+        return first_text_of(self.attributes, names)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What tells whose a span is: its trace, whether all of that runs in it, and the conversation that it names."""
+
+    trace: str
+    is_root: bool
+    conversation: str
+
+
+def place_of(value: dict[str, Any]) -> Place:
+    """Where a span of an OTLP request belongs, which takes a quarter of the time of reading it."""
+    attributes = value.get("attributes")
+    if isinstance(attributes, list):
+        attributes = [pair for pair in attributes if isinstance(pair, dict) and pair.get("key") in CONVERSATION]
+    return Place(_trace_of(value), _parent_of(value) is None, first_text_of(plain(attributes), CONVERSATION))
 
 
 def spans_of(line: Line, order: int) -> Iterator[Span]:
@@ -107,9 +129,9 @@ def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: in
         attributes = {"openinference.span.kind": kind, **attributes}
     return Span(
         line=line,
-        trace=_id(_first(value, "traceId", "trace_id") or _first(context, "trace_id", "traceId")) or "no-trace",
+        trace=_trace_of(value),
         id=_id(_first(value, "spanId", "span_id") or _first(context, "span_id", "spanId")) or f"at{line.pointer}",
-        parent=_id(_first(value, "parentSpanId", "parent_span_id", "parent_id")),
+        parent=_parent_of(value),
         name=text_of(value.get("name"))[:ID_LIMIT],
         start=_time(_first(value, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
         end=_time(_first(value, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
@@ -124,6 +146,15 @@ def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: in
         resource=resource,
         order=order,
     )
+
+
+def _trace_of(value: dict[str, Any]) -> str:
+    context = dict_of(value.get("context"))
+    return _id(_first(value, "traceId", "trace_id") or _first(context, "trace_id", "traceId")) or "no-trace"
+
+
+def _parent_of(value: dict[str, Any]) -> str | None:
+    return _id(_first(value, "parentSpanId", "parent_span_id", "parent_id"))
 
 
 def _time(value: Any) -> datetime | None:
@@ -152,5 +183,20 @@ def _is_hex(text: str) -> bool:
     return all(c in "0123456789abcdefABCDEF" for c in text)
 
 
+def first_text_of(attributes: dict[str, Any], names: tuple[str, ...]) -> str:
+    """The first of these attributes that is text, else "". Asked some thirty times of a span: a loop takes half as
+    long as a generator.
+    """
+    for name in names:
+        value = attributes.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
 def _first(value: dict[str, Any], *names: str) -> Any:
-    return next((value[name] for name in names if value.get(name) not in (None, "")), None)
+    for name in names:
+        found = value.get(name)
+        if found is not None and found != "":
+            return found
+    return None

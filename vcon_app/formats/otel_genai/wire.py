@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
@@ -20,7 +20,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
 
 from ..common.lines import Line
 from ..common.values import dict_of, list_of, too_deep
-from .span import RESOURCES, SCOPES, Span, spans_of
+from .span import RESOURCES, SCOPES, Place, Span, place_of, spans_of
 
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 """PostgreSQL stores none."""
@@ -92,22 +92,31 @@ def spans_in(records: list[Record], order: int = 0, place: str = "") -> list[Spa
     return list(spans_of(Line({"resourceSpans": records}, place, b"", None), order))
 
 
+def places_in(records: list[Record]) -> list[Place]:
+    """Where the spans of records belong, in their order; they are as many as ``spans_in``."""
+    return [place_of(span) for record in records for scope in _scopes(record) for span in _spans(scope)]
+
+
 def only(records: list[Record], traces: Iterable[str]) -> list[Record]:
     """The records with none but the spans of these traces."""
     wanted = set(traces)
     kept = []
     for record in records:
         scopes = []
-        for name in SCOPES:
-            for scope in map(dict_of, list_of(record.get(name))):
-                held = spans_in([{"scopeSpans": [scope]}])
-                values = [span for span in list_of(scope.get("spans")) if isinstance(span, dict)]
-                mine = [value for value, span in zip(values, held, strict=True) if span.trace in wanted]
-                if mine:
-                    scopes.append(scope | {"spans": mine})
+        for scope in _scopes(record):
+            if mine := [span for span in _spans(scope) if place_of(span).trace in wanted]:
+                scopes.append(scope | {"spans": mine})
         if scopes:
             kept.append({name: value for name, value in record.items() if name not in SCOPES} | {"scopeSpans": scopes})
     return kept
+
+
+def _scopes(record: Record) -> Iterator[Record]:
+    return (dict_of(scope) for name in SCOPES for scope in list_of(record.get(name)))
+
+
+def _spans(scope: Record) -> Iterator[Record]:
+    return (span for span in list_of(scope.get("spans")) if isinstance(span, dict))
 
 
 def _resource(resource: Resource) -> Record:

@@ -55,6 +55,7 @@ SPEC = Spec(
     media_type="application/vcon",
     suffix=".vcon",
     options=OPTIONS,
+    needs=frozenset({"long_values"}),
     same_record=same_record,
     new_uuid=uuid8,
 )

@@ -5,7 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.management.arguments import session_of
-from sessions_app.models import Session
+from sessions_app.models import Session, Workspace
+from sessions_app.queries.retention.over import going
 from sessions_app.services import audit
 from sessions_app.services.retention import policies, sweeping
 from sessions_app.services.retention.sweeping import Due
@@ -54,6 +55,11 @@ class Command(BaseCommand):
             self.stdout.write(_line(due))
             count += 1
         self.stdout.write(f"{count} sessions; nothing was changed")
+        for workspace in Workspace.objects.exclude(keep_days=None).order_by("slug"):
+            self.stdout.write(
+                f"{going(workspace).count()} sessions of {workspace.slug} are over after {workspace.keep_days} days;"
+                f" they go by themselves, from {workspace.deletes_from:%Y-%m-%d %H:%M} UTC on"
+            )
 
     def _delete(self, reason: str) -> None:
         if not reason.strip():

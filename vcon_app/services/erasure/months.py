@@ -10,11 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import OperationalError, connection
 from django.db.models import Q, QuerySet
 
+from sessions_app.ids import first_id
 from sessions_app.models import Session
 from sessions_app.services import audit
 from sessions_app.services.log import erasure as rows
@@ -50,28 +52,53 @@ class Erased:
     held: list[str] = field(default_factory=list)
     """Parts that somebody holds: their events go with the next look."""
 
+    def erase(
+        self, session: Session, *, by: audit.Actor, reason: str, leave_events: bool,
+        only_if: Callable[[UUID], bool] = lambda session_id: True,
+    ) -> None:  # fmt: skip
+        """Delete one more session, or note why it stays."""
+        try:
+            erasing.erase_session(session, by=by, reason=reason, leave_events=leave_events, only_if=only_if)
+            self.sessions += 1
+        except Session.DoesNotExist:  # it went meanwhile
+            return
+        except erasing.CannotErase as refused:
+            self.stays[session.pk] = str(refused)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the table of events, whose month is over; without a name: all that lies in no such part."""
+
+    name: str
+    first: UUID | None
+    end: UUID
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can be dropped."""
+        return bool(self.name)
+
+    @property
+    def ids(self) -> Q:
+        """Of sessions whose events lie in it; of the one without a name those of the others, too."""
+        return Q(pk__lt=self.end) & (Q(pk__gte=self.first) if self.first else Q())
+
 
 def erase_before(
     day: date, *, by: audit.Actor, reason: str, on_progress: Callable[[int], None] | None = None
 ) -> Erased:
     """Delete the sessions that were made before a day (UTC) and have not changed since."""
-    begin = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    end, done = _first_id(begin), Erased()
-    for name, first, until in _parts(end):
-        sessions = _between(first, until)
-        all_go = bool(name) and not sessions.filter(updated_at__gte=begin).exists()
-        for session in _in_order(sessions.filter(updated_at__lt=begin)):
-            try:
-                erasing.erase_session(session, by=by, reason=reason, leave_events=all_go)
-                done.sessions += 1
-            except Session.DoesNotExist:  # it went meanwhile
-                continue
-            except erasing.CannotErase as refused:
-                done.stays[session.pk] = str(refused)
+    begin, done = datetime(day.year, day.month, day.day, tzinfo=UTC), Erased()
+    for part in parts_before(first_id(begin)):
+        sessions = Session.objects.filter(part.ids)
+        all_go = part.is_whole and not sessions.filter(updated_at__gte=begin).exists()
+        for session in in_order(sessions.filter(updated_at__lt=begin)):
+            done.erase(session, by=by, reason=reason, leave_events=all_go)
             if on_progress:
                 on_progress(done.sessions)
-        if name:
-            _clear(name, done)
+        if part.is_whole:
+            clear(part.name, done)
     return done
 
 
@@ -82,11 +109,11 @@ def sweep() -> int:
         names = [name for (name,) in cursor.fetchall()]
     done = Erased()
     for name in names:
-        _clear(name, done, tries=1)
+        clear(name, done, tries=1)
     return len(names) - len(done.held)
 
 
-def _clear(part: str, done: Erased, tries: int = TRIES) -> None:
+def clear(part: str, done: Erased, tries: int = TRIES) -> None:
     """Drop a part, or delete what is left in it of erased sessions where others stay."""
     for left in reversed(range(tries)):
         with connection.cursor() as cursor:
@@ -103,27 +130,18 @@ def _clear(part: str, done: Erased, tries: int = TRIES) -> None:
     done.held.append(part)
 
 
-def _parts(end: UUID) -> Iterator[tuple[str, UUID | None, UUID]]:
-    """Parts of the events before an id, and at last what is not in one of them, without a name."""
+def parts_before(end: UUID) -> Iterator[Part]:
+    """Parts of the events before an id, the oldest first, and at last what is not in one of them."""
     with connection.cursor() as cursor:
         cursor.execute(PARTS)
-        whole = [part for part in cursor.fetchall() if part[2] <= end]
+        whole = [Part(*part) for part in cursor.fetchall() if part[2] <= end]
     yield from whole
-    yield "", None, end
+    yield Part("", None, end)
 
 
-def _between(first: UUID | None, end: UUID) -> QuerySet[Session]:
-    after = Q(pk__gte=first) if first else Q()
-    return Session.objects.filter(after, pk__lt=end)
-
-
-def _in_order(sessions: QuerySet[Session]) -> Iterator[Session]:
+def in_order(sessions: QuerySet[Session, Any]) -> Iterator[Session]:
+    """Sessions in the order of their ids; who deletes them meanwhile disturbs nothing."""
     page = sessions
     while some := list(page.only("id").order_by("pk")[:AT_ONCE]):
         yield from some
         page = sessions.filter(pk__gt=some[-1].pk)
-
-
-def _first_id(moment: datetime) -> UUID:
-    """The least id of what is made from that moment on."""
-    return UUID(int=int(moment.timestamp() * 1_000) << 80)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import gzip
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 from uuid import UUID
@@ -27,12 +25,11 @@ from vcon_app.formats.contract import LenientReader, PlacedReader, Verifier
 from vcon_app.models import Import, ImportedSession
 
 from ..documents import decryption
+from ..rare_collections import rare_collections
 from ..trust import anchors, coverage, signatures
 from .claims import Claims
 from .findings import Findings
 
-OBJECTS_BETWEEN_COLLECTIONS = 200_000
-"""A batch of drafts is made of about 40,000."""
 WAS_ENCRYPTED = "sealed"
 """Key in the source record of a session: its file was encrypted, and its writer says that an export of it is not."""
 SEARCHED = frozenset({"title", "title_is_prompt", "summary"})
@@ -147,7 +144,7 @@ class FileImporter:
             source.seek(0)
             attempt = _Attempt(source, Findings(self.place))
             try:
-                with transaction.atomic(), _rare_collections():  # takes back what was appended before it diverged
+                with transaction.atomic(), rare_collections():  # takes back what was appended before it diverged
                     self._read(attempt)
                 return attempt
             except Diverged as diverged:
@@ -254,6 +251,7 @@ class FileImporter:
             origin=Session.Origin.IMPORT,
             phase=Session.Phase.COMPLETED,
             external_id=external_id,
+            started_at=draft.started_at,  # search rows say it, and are written again when another time is known
             metadata=_merged({}, draft.metadata),  # the rules that read events as they come ask where it ran
             source_format=self.format.SPEC.name,
             response_scope=self.format.SPEC.name if self.format.SPEC.global_response_ids else "",
@@ -378,17 +376,6 @@ def _first_session(attempt: _Attempt, drafts: Iterator[Draft]) -> SessionDraft |
             return draft
         attempt.note(draft)
     return None
-
-
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Drafts hold no cycles: looking for some after every 700 of them took an eighth of the CPU time of an import."""
-    usual = gc.get_threshold()
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, *usual[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
 
 
 def _keys_from_files(session: Session) -> Iterator[UUID]:

@@ -16,8 +16,7 @@ from sessions_app.models import Workspace
 from sessions_app.services import audit, fair_queue, task_queue
 from sessions_app.services.log.sanitise import identifier
 from vcon_app.formats.otel_genai import wire
-from vcon_app.formats.otel_genai.reading import CONVERSATION
-from vcon_app.formats.otel_genai.span import Span
+from vcon_app.formats.otel_genai.span import Place
 from vcon_app.models import SpanPiece, SpanStream, Trace
 
 from .. import task_names
@@ -56,16 +55,16 @@ class Sender:
 @transaction.atomic
 def receive(sender: Sender, records: list[wire.Record]) -> int:
     """Keep the spans of a request and enqueue their telling; how many there were. Raises ``Busy``."""
-    spans = wire.spans_in(records)
-    if not spans:
+    places = wire.places_in(records)
+    if not places:
         return 0
-    _refuse_where_many_wait(sender.workspace.pk, len(spans))
-    traces = _traces(sender, spans)
-    pieces = _pieces(sender, records, spans, traces)
+    _refuse_where_many_wait(sender.workspace.pk, len(places))
+    traces = _traces(sender, places)
+    pieces = _pieces(sender, records, places, traces)
     SpanPiece.objects.bulk_create(pieces)
     for stream_id in sorted({piece.stream_id for piece in pieces if piece.stream_id}):
         enqueue(stream_id, sender)
-    return len(spans)
+    return len(places)
 
 
 def enqueue(stream_id: UUID, sender: Sender) -> None:
@@ -93,11 +92,11 @@ def _refuse_where_many_wait(workspace_id: UUID, more: int) -> None:
         raise Busy(f"{waiting:,} spans of this workspace wait to be read; send these again in a few seconds")
 
 
-def _traces(sender: Sender, spans: list[Span]) -> dict[str, Trace]:
-    """The traces of the spans by name, each bound to a stream as soon as its conversation, or its root, is known."""
-    names = sorted({span.trace for span in spans})
+def _traces(sender: Sender, places: list[Place]) -> dict[str, Trace]:
+    """The traces of spans by name, each bound to a stream as soon as its conversation, or its root, is known."""
+    names = sorted({place.trace for place in places})
     here = {"workspace": sender.workspace, "owner": sender.owner}
-    streams = _streams(sender.workspace.pk, sender.owner, _named(spans))
+    streams = _streams(sender.workspace.pk, sender.owner, _named(places))
     # One order for all: of two requests at once neither waits for the other's rows while it holds some of them.
     made = [Trace(**here, name=name, stream_id=streams.get(name)) for name in names]
     Trace.objects.bulk_create(made, ignore_conflicts=True)
@@ -106,15 +105,15 @@ def _traces(sender: Sender, spans: list[Span]) -> dict[str, Trace]:
     return {trace.name: trace for trace in traces}
 
 
-def _named(spans: list[Span]) -> dict[str, str]:
+def _named(places: list[Place]) -> dict[str, str]:
     """Trace -> the stream that its spans say it belongs to."""
     named: dict[str, str] = {}
-    for span in spans:
-        if told := identifier(span.text(*CONVERSATION)):
-            named.setdefault(span.trace, told)
-    for span in spans:
-        if span.parent is None:
-            named.setdefault(span.trace, span.trace)
+    for place in places:
+        if place.conversation and (told := identifier(place.conversation)):
+            named.setdefault(place.trace, told)
+    for place in places:
+        if place.is_root:
+            named.setdefault(place.trace, place.trace)
     return named
 
 
@@ -140,7 +139,9 @@ def bind(streams: dict[Trace, UUID]) -> None:
         SpanPiece.objects.filter(trace=trace, stream=None).update(stream=trace.stream_id)
 
 
-def _pieces(sender: Sender, records: list[wire.Record], spans: list[Span], traces: dict[str, Trace]) -> list[SpanPiece]:
+def _pieces(
+    sender: Sender, records: list[wire.Record], places: list[Place], traces: dict[str, Trace]
+) -> list[SpanPiece]:
     """One piece a stream, and one a trace that has none yet."""
     groups: dict[tuple[UUID | None, int | None], set[str]] = {}
     for trace in traces.values():
@@ -155,7 +156,7 @@ def _pieces(sender: Sender, records: list[wire.Record], spans: list[Span], trace
             sender_id=actor.id,
             sender_name=actor.name,
             received_at=now,
-            spans=sum(1 for span in spans if span.trace in names),
+            spans=sum(1 for place in places if place.trace in names),
             body=pack(records if len(groups) == 1 else wire.only(records, names)),
         )
         for (stream_id, trace_id), names in groups.items()

@@ -33,6 +33,7 @@ from vcon_app.formats.otel_genai.span import Span
 from vcon_app.models import SpanPiece, SpanStream
 
 from ..documents.jobs import is_transient, what_to_wait_for
+from ..rare_collections import rare_collections
 from .receiving import HELD, unpack
 
 log = logging.getLogger(__name__)
@@ -109,6 +110,11 @@ def _tell_some(stream_id: UUID, most: int) -> bool:
     if not _is_mine(stream_id):
         return False
     stream = SpanStream.objects.select_related("session").get(pk=stream_id)
+    with rare_collections():
+        return _tell_round(stream, most)
+
+
+def _tell_round(stream: SpanStream, most: int) -> bool:
     waiting = _waiting(stream, most)
     if not waiting:
         return False

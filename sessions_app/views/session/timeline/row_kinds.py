@@ -149,6 +149,7 @@ class Reasoning(Row):
     template = "sessions/rows/_thought.html"
     frame = 1_600
     words: int
+    peek: str
     absence: str
     """"not recorded", "encrypted" or "redacted" when there is no text to read."""
 

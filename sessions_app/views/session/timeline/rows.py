@@ -16,6 +16,7 @@ from sessions_app.phrases import gettext as _
 from sessions_app.queries.log.timeline import Entry, Window
 from sessions_app.rendering import markdown, text, toolbody, toolline
 from sessions_app.rendering.unescape import unescaped
+from sessions_app.summary.lines import first_lines, reason
 
 from . import answers
 from .row_kinds import (
@@ -77,11 +78,16 @@ def _actor(entry: Entry) -> str:
     return entry.actor_kind if entry.actor_kind in ACTORS else "system"
 
 
-TOOL, SUB_AGENT = _("tool"), _("sub-agent")
-KINDS = {"user_message": _("user"), "agent_message": _("agent"), "tool_call": TOOL, "tool_result": TOOL}
+TOOL, SUB_AGENT = _("Tool"), _("Sub-agent")
+KINDS = {
+    "user_message": _("User"), "agent_message": _("Agent"), "tool_call": TOOL, "tool_result": TOOL,
+    "person": _("User"), "trigger": _("Trigger"), "agent": _("Agent"), "subagent": SUB_AGENT, "tool": TOOL,
+    "system": _("System"),
+}  # fmt: skip
+"""Of events whose actor has no name: by the kind of actor, by that of the event where nobody knows it."""
 LABELS = {
-    "reasoning": _("reasoning"), "system": _("system"), "injected_context": _("context"), "unknown": _("unknown"),
-    "model_request": _("request"), "approval": _("approval"),
+    "reasoning": _("Reasoning"), "system": _("System"), "injected_context": _("Context"), "unknown": _("Unknown"),
+    "model_request": _("Request"), "approval": _("Approval"),
 }  # fmt: skip
 """Of rows that nobody in particular says."""
 
@@ -92,9 +98,7 @@ def _label(entry: Entry) -> str:
         return SUB_AGENT if entry.actor_kind == "subagent" else TOOL
     if entry.kind in LABELS:
         return LABELS[entry.kind]
-    return entry.actor_name or {"unknown": KINDS.get(entry.kind, ""), "subagent": SUB_AGENT, "person": _("user")}.get(
-        entry.actor_kind, entry.actor_kind
-    )
+    return entry.actor_name or KINDS.get(entry.kind if entry.actor_kind == "unknown" else entry.actor_kind, "")
 
 
 def html_of(value: str) -> SafeString:
@@ -123,7 +127,8 @@ def _reasoning(entry: Entry, common: dict[str, Any]) -> Reasoning:
     folded = _folded(entry)
     absence = _absence(entry)
     html = None if absence else html_of(folded["text"])
-    return Reasoning(words=len(entry.head.split()), absence=absence, html=html, **folded, **common)
+    peek = text.first_line(first_lines(entry.head, 1, PEEK), PEEK)
+    return Reasoning(words=len(entry.head.split()), peek=peek, absence=absence, html=html, **folded, **common)
 
 
 def _attachments(data: dict[str, Any]) -> list[Attachment]:
@@ -187,37 +192,19 @@ def _glance(entry: Entry, result: Entry | None, status: str) -> str:
     return toolline.glance(result.head, result.light_result, name=entry.tool_name, arguments=asked, lines=result.lines)
 
 
-_EXIT = re.compile(r"\s*(?:Error: )?Exit code (\d{1,5})\s+", re.IGNORECASE)
-_TELLS = re.compile(
-    r"^.*(?:error|fail|exception|denied|not found|no such|cannot|invalid).*$", re.IGNORECASE | re.MULTILINE
-)
-
-
-_ERROR_TAG = re.compile(r"</?(?:tool_use_error|error|stderr|stdout)>")
-_LETTERS = re.compile(r"^.*[^\W\d_].*$", re.MULTILINE)
-FAULT = 4_000
-"""Characters of an output in which its fault is looked for."""
+_EXIT = re.compile(r"\s*(?:(?:Error: )?Exit code (\d{1,5})\s+|<returncode>(\d{1,5})</returncode>\s*)", re.IGNORECASE)
+FAULT, PEEK = 140, 110
+"""Characters of the line that says why a call failed, and of the first one of a thought."""
 
 
 def _fault(said: str) -> str:
-    """Fault of a call in a line: the first one with letters; behind an exit code the first that says what failed."""
-    said = text.clean(_ERROR_TAG.sub("", said[:FAULT]))
+    """Why a call failed, in a line, as the summary of the run says it; behind the exit code where there is one."""
     match = _EXIT.match(said)
+    output = said[match.end() :] if match else said
+    told = text.first_line(reason(output, None, 4 * FAULT) or output, FAULT)
     if not match:
-        return text.first_line(_with_letters(said), 140)
-    output = said[match.end() :]
-    telling = _TELLS.search(output)
-    return _(
-        "exit %(code)s: %(said)s",
-        code=match[1],
-        said=text.first_line(telling[0] if telling else _with_letters(output), 140),
-    )
-
-
-def _with_letters(output: str) -> str:
-    """From the first line on that says something: boxes and rules do not."""
-    match = _LETTERS.search(output)
-    return match[0].strip("│┃║|╎┆ \t") if match else output
+        return told
+    return _("exit %(code)s: %(said)s", code=match[1] or match[2], said=told)
 
 
 def _bodies(entry: Entry, result: Entry | None) -> dict[str, list[toolbody.Part] | None]:
@@ -249,13 +236,13 @@ def _absence(entry: Entry) -> str:
 
 
 NOTABLE = {
-    "error": ("wrong", "wrong", _("error")),
-    "handoff": ("handoff", "quiet", _("handed over")),
-    "artifact": ("file", "quiet", _("artifact")),
-    "file_change": ("pencil", "quiet", _("file changed")),
-    "escalation": ("waits", "waits", _("escalation")),
-    "status": ("note", "quiet", _("status")),
-    "note": ("note", "note", _("note")),
+    "error": ("wrong", "wrong", _("Error")),
+    "handoff": ("handoff", "quiet", _("Handed over")),
+    "artifact": ("file", "quiet", _("Artifact")),
+    "file_change": ("pencil", "quiet", _("File changed")),
+    "escalation": ("waits", "waits", _("Escalation")),
+    "status": ("note", "quiet", _("Status")),
+    "note": ("note", "note", _("Note")),
 }
 """Icon, meaning and words of the kinds that stand beside the conversation."""
 PLUMBING = frozenset({"type", "raw", "attachments"})

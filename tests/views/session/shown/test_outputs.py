@@ -28,7 +28,7 @@ def page(reviewer, import_document) -> str:
 
 def test_an_output_that_is_the_message_behind_it_is_shown_once(page):
     assert page.count("it floats") == 1
-    assert "artifact: the message below" in page
+    assert "Artifact: the message below" in page
 
 
 def test_the_bytes_of_an_image_are_no_text(page):

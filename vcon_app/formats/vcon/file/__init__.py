@@ -9,7 +9,7 @@ from . import vconz
 from .as_found import ADDED, AS_FOUND, put_back, set_aside
 from .content import ENCODINGS, HASHES, Content, canonical, check_hash, digest_of, resolve
 from .duplicate_keys import report_in_cbor
-from .elide import LONG_STRING, Elided
+from .elide import ELIDED, LONG_STRING, Elided
 from .forms import ARRAYS, UNREAD_ARRAYS, OpenedVcon, decode_base64, detect, open_vcon
 from .layout import (
     ANALYSIS_MEMBERS,
@@ -33,7 +33,7 @@ from .uuid8 import uuid8
 
 __all__ = [
     "ADDED", "ANALYSIS_MEMBERS", "ARRAYS", "AS_FOUND", "ATTACHMENT_MEMBERS", "CRITICAL", "DEEPEST",
-    "DIALOG_MEMBERS", "EMPTY", "ENCODINGS", "HASHES", "LONG_STRING", "MARK", "PARTY_MEMBERS", "TOP",
+    "DIALOG_MEMBERS", "ELIDED", "EMPTY", "ENCODINGS", "HASHES", "LONG_STRING", "MARK", "PARTY_MEMBERS", "TOP",
     "UNREAD_ARRAYS", "Container", "Content", "Elided", "NestedObjects", "Notes", "OpenedVcon", "Unzipped",
     "canonical", "check_hash", "check_types", "decode_base64", "detect", "digest_of", "dumps", "encrypt",
     "in_large_pieces", "in_member_order", "indented_json", "json_array", "json_string", "load_json", "mediatype",

@@ -12,6 +12,8 @@ from typing import Any, BinaryIO
 LONG_STRING = 256 * 1024
 """Bytes of JSON text; longer strings stay in the original file and are pointed at."""
 CHUNK = 64 * 1024
+ELIDED = "x-elided"
+"""Member of the object that stands for a long string."""
 MARK = "\x00elided:"
 _MARK_JSON = b'"\\u0000elided:%d"'
 _QUOTE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -21,11 +23,11 @@ class Elided(dict[str, Any]):
     """Stands in the parsed tree for a string that was too long to carry: plain JSON that says where it is."""
 
     def __init__(self, pointer: str, length: int) -> None:
-        super().__init__({"x-elided": pointer, "bytes": length})
+        super().__init__({ELIDED: pointer, "bytes": length})
 
     @property
     def pointer(self) -> str:
-        return self["x-elided"]
+        return self[ELIDED]
 
     @property
     def length(self) -> int:

@@ -12,7 +12,7 @@ from ...common.times import moment_of
 from ...common.values import dict_of, text_of, text_or_none
 from ..file import LONG_STRING, Container, Content, Elided, OpenedVcon, canonical, dumps
 from ..rules import Attachments
-from ..trace import NATIVE, Parties, Party, Step, Trace, extension, is_thought, member_of
+from ..trace import NATIVE, Parties, Party, Step, Trace, agent_facts, extension, is_thought, member_of
 
 TOP = ("uuid", "created_at", "updated_at", "extensions", "critical", "redacted", "amended", "group")
 RENAMED_SESSION = {
@@ -206,22 +206,18 @@ def _small(value: Json) -> Json:
 
 
 def _recorder_of(agent: Party | None) -> dict[str, str]:
-    """``meta.agent_session.recording_agent`` of the agent: ``name/version``."""
-    recorder = text_or_none(_agent_session(agent.raw).get("recording_agent")) if agent else None
-    if not recorder:
-        return {}
-    name, _, version = recorder.partition("/")
+    """Who recorded, as the party of the agent says: ``name/version``, or a map."""
+    recorder = agent_facts(agent.raw).get("recording-agent") if agent else None
+    name, _, version = text_of(recorder).partition("/")
+    if isinstance(recorder, dict):
+        name, version = text_of(recorder.get("name")), text_of(recorder.get("version"))
     return {key: value for key, value in (("name", name), ("version", version)) if value}
-
-
-def _agent_session(raw: dict[str, Any]) -> dict[str, Any]:
-    return dict_of(dict_of(raw.get("meta")).get("agent_session"))
 
 
 def environment(trace: Trace | None, facts: FileFacts) -> dict[str, Json]:
     """``cwd``, ``branch``, ``commit``, ``repository`` from the trace, else the agent's party, and the snapshot."""
     agent = facts.people.agent
-    inner = member_of(_agent_session(agent.raw), "environment") if agent else None
+    inner = agent_facts(agent.raw).get("environment") if agent else None
     found: dict[str, Json] = {"name": inner} if isinstance(inner, str) and inner else {}
     places = [member_of(trace.session, "environment"), trace.record] if trace else []
     for place in filter(None, (*places, inner, *facts.extras.environments)):

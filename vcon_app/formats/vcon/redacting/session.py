@@ -11,7 +11,7 @@ from ....drafts import EventDraft, Events, Json, SessionDraft
 from ...common.values import dict_of, text_or_none
 from ..file import UNREAD_ARRAYS
 from ..rules import EVENT
-from ..trace import IDENTIFIERS, NATIVE, kept_by_reader
+from ..trace import IDENTIFIERS, NATIVE, SESSIONS, kept_by_reader
 from ..writing import RECORD_MEMBERS, SESSION_MEMBERS, TOP_MEMBERS
 from .check import NAME, Removed
 from .redact import ATTACHMENTS, ENVIRONMENT, METADATA, PEOPLE, RESULT, SUMMARY, TEXT, TITLE, Redacted, Selection
@@ -189,12 +189,16 @@ def _party(raw: dict[str, Json], kind: str, whole: frozenset[str], people: dict[
         if PEOPLE not in whole or not raw:
             return raw
         return {"name": people[name_of(raw)], **_picked_members(raw, SHOWN_OF_PERSON)}
-    meta = dict_of(raw.get("meta"))
-    told = dict_of(meta.get("agent_session"))
-    if ENVIRONMENT not in whole or "environment" not in told:
-        return raw
-    rest = {name: value for name, value in told.items() if name != "environment"}
-    return {**raw, "meta": {**meta, "agent_session": rest}}
+    return _without_environment(raw) if ENVIRONMENT in whole else raw
+
+
+def _without_environment(raw: dict[str, Json]) -> dict[str, Json]:
+    """Without where it ran, wherever the agent's party says so (``trace.agent_facts``)."""
+    kept = {name: value for name, value in raw.items() if name != "environment"}
+    for name in ("meta", *SESSIONS):
+        if isinstance(inner := kept.get(name), dict):
+            kept[name] = _without_environment(inner)
+    return kept
 
 
 def _trace(trace: dict[str, Any], whole: frozenset[str]) -> dict[str, Any]:

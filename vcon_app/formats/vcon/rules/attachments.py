@@ -124,7 +124,7 @@ def _kept(index: int, item: dict[str, Any], step: Step) -> dict[str, Any]:
             "item": {**item, "body": rest},
             "change": [key for key in (*FILE_CHANGE_MEMBERS, "diff_text") if key in body],
         }
-    return kept_item(index, item, step.text)
+    return kept_item(index, item, step.text, step.pointer)
 
 
 def insert_attachments(steps: list[Step], attachments: list[tuple[int, Step]]) -> list[Step]:

@@ -15,7 +15,7 @@ from .gaps import fill_gaps
 from .join import index_after, join_dialogs, with_steps_before
 from .mcp import mcp_session_id, steps_of_mcp
 from .names import ALL_MEMBERS
-from .parties import IDENTIFIERS, MACHINE_PARTY_TYPES, Parties, Party, identify_parties
+from .parties import IDENTIFIERS, MACHINE_PARTY_TYPES, SESSIONS, Parties, Party, agent_facts, identify_parties
 from .refs import check_reference
 from .steps import NATIVE, Step, kept_by_reader
 from .traces import RECORD_NAMES, SESSION_NAMES, Trace, find_traces, member_of, trace_of_record
@@ -25,7 +25,9 @@ from .walk import TraceWalk
 
 __all__ = [
     "ALL_MEMBERS", "HOLDING", "IDENTIFIERS", "MACHINE_PARTY_TYPES", "NATIVE", "RECORD_NAMES", "REQUIRED_MEMBERS",
-    "SESSION_NAMES", "Clock", "Dialog", "Parties", "Party", "Step", "Trace", "TraceWalk", "blocks_of", "cddl_repair",
+    "SESSIONS", "SESSION_NAMES", "Clock", "Dialog", "Parties", "Party", "Step", "Trace", "TraceWalk", "agent_facts",
+    "blocks_of",
+    "cddl_repair",
     "check_reference", "dialogs_of", "extension", "fill_gaps", "find_traces", "identify_parties", "index_after",
     "indices", "is_thought", "join_dialogs", "kept_by_reader", "kept_item", "mcp_session_id", "member_of",
     "output_text", "provider_family", "steps_of_core_only", "steps_of_mcp", "trace_of_record", "user_kind",

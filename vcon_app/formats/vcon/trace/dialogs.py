@@ -49,10 +49,10 @@ class Dialog:
 
     def kept(self, shown_text: str) -> dict[str, Any]:
         """Note for the writer: index, object, and whether its body is the text of the event (then it is left out)."""
-        return kept_item(self.index, self.item, shown_text)
+        return kept_item(self.index, self.item, shown_text, self.pointer)
 
 
-def kept_item(index: int, item: dict[str, Any], shown_text: str) -> dict[str, Any]:
+def kept_item(index: int, item: dict[str, Any], shown_text: str, pointer: str) -> dict[str, Any]:
     """``{i, item, text?}``: the object an event came from, without a body that is the text of the event."""
     body = item.get("body")
     if isinstance(body, str) and body == shown_text:
@@ -60,7 +60,7 @@ def kept_item(index: int, item: dict[str, Any], shown_text: str) -> dict[str, An
         del rest["body"]
         return {"i": index, "item": rest, "text": True}
     if isinstance(body, str) and len(body) > LONG_STRING:
-        return {"i": index, "item": {**item, "body": Elided("", len(body))}}
+        return {"i": index, "item": {**item, "body": Elided(f"{pointer}/body", len(body))}}
     return {"i": index, "item": item}
 
 

@@ -15,9 +15,10 @@ RESULTS = frozenset({"tool_result", "mcp_tool_result", "function_call_output"})
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 NOT_WORDS = CALLS | RESULTS | THOUGHTS
 """Blocks that are events of their own."""
-OWN_RESULT = ("output", "result", "tool-output", "tool_output", "toolOutput")
+OWN_RESULT = ("output", "result", "tool-output", "tool_output", "toolOutput", "response")
 """Where a call holds what it gave."""
-HOLDING = INNER_CALLS.union(OWN_RESULT)
+OWN_FAULT = ("error", "error_message")
+HOLDING = INNER_CALLS.union(OWN_RESULT, OWN_FAULT)
 """Members of a message or a call that are events of their own."""
 
 OUTCOMES = {
@@ -144,9 +145,12 @@ def inner_blocks(entry: dict[str, Any]) -> list[Block]:
         ]
         return blocks_of(entry.get("content")) + listed
     name = next((name for name in OWN_RESULT if entry.get(name) is not None), None)
-    if name is None:
+    fault = next((name for name in OWN_FAULT if entry.get(name)), None)
+    if name is None and fault is None:
         return []
     told = {key: entry[key] for key in ("status", "is-error", "is_error") if key in entry}
+    if name is None:
+        told, name = {"is-error": True, **told}, fault
     return [Block({"type": "tool-result", "call-id": entry.get("call-id"), "output": entry[name], **told}, name)]
 
 

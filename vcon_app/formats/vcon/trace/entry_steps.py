@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import NoneType
 from typing import Any
 
 from ....drafts import ActorKind, Json, ToolDraft
@@ -17,6 +18,10 @@ from .turns import user_kind
 
 TASKS = ("subagent_type", "agent_type", "agent", "name")
 """Arguments of a call that name the sub-agent it starts."""
+OF_TYPES: dict[str, tuple[type, ...]] = {
+    "agent-id": (str, NoneType), "model-id": (str, NoneType), "token-usage": (dict, NoneType),
+}  # fmt: skip
+"""Members that are read where they are of these types; others are kept as they came."""
 INSERTED = ("injected_context", "compaction")
 """Kinds of user entries that a program put in."""
 
@@ -47,6 +52,8 @@ def make(step: Step, entry: dict[str, Any], above: Step | None, parties: Parties
         step.actor = _actor(step, kind, agent_id, parties)
     if agent_id:
         native["agent-id"] = agent_id
+    if kind:
+        native |= {name: entry[name] for name, types in OF_TYPES.items() if not isinstance(entry.get(name), types)}
     if native:
         step.for_writer["native"] = native
         if (took := native.get("duration-ms", native.get("duration_ms"))) is not None and step.tool is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from ...common.times import rfc3339_short
+from ...common.values import dict_of, text_of
 from ..file import Notes, shown
 from . import extension
 from .dialogs import Dialog, differs, spaced_by_one_second, step_of
@@ -38,7 +39,7 @@ def join_dialogs(steps: list[Step], ids: dict[str, Step], dialogs: list[Dialog],
             unmatched[0].pointer,
             f"{which} not in the agent trace; shown where order and time of the dialogs say.",
         )
-    return _insert(steps, dialogs, pairs)
+    return _insert(steps, ids, dialogs, pairs)
 
 
 def match_dialogs(steps: list[Step], ids: dict[str, Step], dialogs: list[Dialog]) -> dict[Dialog, Step]:
@@ -131,8 +132,11 @@ def _merge(dialog: Dialog, step: Step, made_up: bool, notes: Notes) -> bool:
     return True
 
 
-def _insert(steps: list[Step], dialogs: list[Dialog], pairs: dict[Dialog, Step]) -> list[Step]:
-    """Dialogs outside of the trace: after the dialog before them, and not before earlier top-level steps."""
+def _insert(steps: list[Step], ids: dict[str, Step], dialogs: list[Dialog], pairs: dict[Dialog, Step]) -> list[Step]:
+    """Dialogs outside of the trace: after the dialog before them, and not before earlier top-level steps.
+
+    One that our writer put behind an entry of no time says so: time alone would put it before that.
+    """
     place = {id(step): index for index, step in enumerate(steps)}
     before: dict[int, list[Step]] = {}
     floor = 0
@@ -144,6 +148,9 @@ def _insert(steps: list[Step], dialogs: list[Dialog], pairs: dict[Dialog, Step])
             steps[floor].level or ((at := steps[floor].at) is not None and dialog.at is not None and at <= dialog.at)
         ):
             floor += 1
+        after = place.get(id(ids.get(text_of(dict_of(dialog.item.get("meta")).get(extension.AFTER)))))
+        if after is not None:
+            floor = max(floor, index_after(steps, after))
         before.setdefault(floor, []).append(step_of(dialog))
     return with_steps_before(steps, before)
 

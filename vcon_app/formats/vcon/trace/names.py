@@ -57,7 +57,7 @@ _SHARED = {
     "entry-id": "id",
     "time": "timestamp", "created-at": "timestamp", "created": "timestamp",
     "usage": "token-usage", "tokens": "token-usage", "usage-metadata": "token-usage",
-    "model": "model-id", "model-name": "model-id",
+    "metrics": "token-usage", "model": "model-id", "model-name": "model-id", "llm": "model-id",
 }  # fmt: skip
 _CALL_ID = dict.fromkeys(("tool-use-id", "tool-call-id"), "call-id")
 ALIASES: dict[str, dict[str, str]] = {
@@ -85,10 +85,18 @@ def _camel(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
+COUNTS = frozenset({"input_tokens", "output_tokens", "prompt_tokens", "completion_tokens", "total_tokens",
+                    "cache_read_input_tokens", "cache_creation_input_tokens", "reasoning_tokens"})  # fmt: skip
+"""Counts that some recorders write beside the words of a message instead of in a map of their own."""
+ABOUT = ("metadata", "response_metadata", "meta", "raw")
+"""Maps in which others have what the model said of its response."""
 INNER_CALLS = frozenset({"tool-calls", "tool_calls", "toolCalls"})
 """Calls that stand in the message that makes them, as in the chat API of OpenAI."""
 _NAMES = ALL_MEMBERS.union(*ALIASES.values())
-OTHER_NAMES = frozenset(form for name in _NAMES for form in (name, _snake(name), _camel(name))) - ALL_MEMBERS
+_SNAKES = {form: name for name in COUNTS for form in (name, _camel(name.replace("_", "-")))}
+OTHER_NAMES = frozenset(form for name in _NAMES for form in (name, _snake(name), _camel(name))) - ALL_MEMBERS | {
+    *ABOUT, *_SNAKES,
+}  # fmt: skip
 """With none of these an entry has VAC's names, if it has the member that its type needs."""
 
 
@@ -109,6 +117,8 @@ def fold(raw: dict[str, Any]) -> dict[str, Any]:
     entry = _unwrapped({key: value for key, value in raw.items() if key not in said_by}, kind)
     folded = _renamed(entry, kind)
     folded["type"] = kind
+    if kind in ("user", "assistant", "reasoning"):
+        _gather(folded)
     return _with_event_type(folded, raw) if kind == "system-event" else folded
 
 
@@ -147,6 +157,27 @@ def _renamed(entry: dict[str, Any], kind: str) -> dict[str, Any]:
     return folded | {key: value for key, value in entry.items() if key in others and key not in taken}
 
 
+def _gather(entry: dict[str, Any]) -> None:
+    """Counts and model of a response that stand beside its words, or in a map about it."""
+    if _is_free("token-usage", entry):
+        beside = {key: entry[key] for key in entry if _SNAKES.get(key) in COUNTS}
+        told = next((found for name in ABOUT if (found := _usage_in(entry.get(name)))), None)
+        if beside or told:
+            entry["token-usage"] = beside or told
+        for key in beside:
+            del entry[key]
+    if _is_free("model-id", entry):
+        inner = (dict_of(entry.get(name)) for name in ABOUT)
+        models = (one.get(name) for one in inner for name in ("model", "model_id", "model_name", "modelId"))
+        if model := next((name for name in models if isinstance(name, str) and name), None):
+            entry["model-id"] = model
+
+
+def _usage_in(about: Json) -> Json:
+    names = ("usage", "token_usage", "tokenUsage", "usage_metadata", "usageMetadata", "tokens")
+    return next((found for name in names if (found := dict_of(dict_of(about).get(name)))), None)
+
+
 def _is_free(member: str, folded: dict[str, Any]) -> bool:
     return folded.get(member) in (None, "", [])
 
@@ -157,7 +188,7 @@ def _fits(member: str, value: Json) -> bool:
         return value not in (None, "", [], {}) and not isinstance(value, (bool, int, float))
     if member in ("model-id", "name", "encrypted"):
         return isinstance(value, str) and bool(value)
-    return isinstance(value, dict) if member == "token-usage" else value is not None
+    return isinstance(value, dict) and bool(value) if member == "token-usage" else value is not None
 
 
 def _with_event_type(entry: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:

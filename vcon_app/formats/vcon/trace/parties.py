@@ -8,6 +8,7 @@ from typing import Any, Literal
 from ....drafts import ActorKind, Json
 from ...common.values import dict_of, text_of, text_or_none
 from ..file import Notes, shown
+from .names import in_our_spelling
 
 PartyKind = Literal["person", "agent", "subagent", "tool", "organization", "unknown"]
 MACHINE_PARTY_TYPES: dict[str, PartyKind] = {
@@ -17,6 +18,8 @@ MACHINE_PARTY_TYPES: dict[str, PartyKind] = {
     "automated_system": "agent",
 }
 """``meta.party_type`` of the mcp_session draft (s7.4)."""
+SESSIONS = frozenset({"agent_session", "agent-session", "agentSession"})
+"""Names of the member of ``meta`` in which an agent speaks of itself."""
 IDENTIFIERS = ("mailto", "tel", "sip", "did", "uuid", "id")
 ACTORS: dict[str, ActorKind] = {
     "person": "person",
@@ -156,27 +159,38 @@ def identify_parties(
 
 def _party(index: int, raw: dict[str, Any], agentic: bool, listed: dict[str, dict[str, Any]]) -> Party:
     meta = dict_of(raw.get("meta"))
-    session = dict_of(meta.get("agent_session"))
-    kind, why = _kind(raw, meta, "agent_session" in meta, agentic, listed)
-    told = session or (listed.get(text_or_none(raw.get("name")) or "", {}) if listed else {})
-    if not told and not meta:
+    kind, why = _kind(raw, meta, not SESSIONS.isdisjoint(meta), agentic, listed)
+    if kind not in ("agent", "subagent", "tool"):
         return Party(index, _name(raw), kind, why, raw=raw)
-    parent = text_or_none(told.get("parent_agent_id")) or text_or_none(told.get("parent-agent-id"))
+    told = agent_facts(raw, listed.get(text_or_none(raw.get("name")) or "", {}) if listed else {})
+    parent = text_or_none(told.get("parent-agent-id"))
     if kind == "agent" and parent:
         kind = "subagent"
+    model = told.get("model-id") or told.get("model") or told.get("model-name")
+    inner = dict_of(model)  # some write the model as a map, with its provider
+    if inner:
+        model = inner.get("id") or inner.get("name") or inner.get("model_id")
+    provider = (told.get(name) for name in ("provider", "model-provider", "vendor"))
     return Party(
-        index,
-        _name(raw),
-        kind,
-        why,
-        model=text_or_none(told.get("model_id"))
-        or text_or_none(told.get("model-id"))
-        or text_or_none(meta.get("model")),
-        provider=text_or_none(told.get("provider")) or text_or_none(meta.get("provider")),
-        agent_id=text_or_none(told.get("agent_id")) or text_or_none(told.get("agent-id")),
+        index, _name(raw), kind, why,
+        model=text_or_none(model),
+        provider=next(filter(None, map(text_or_none, (*provider, inner.get("provider")))), None),
+        agent_id=text_or_none(told.get("agent-id")),
         parent_agent_id=parent,
         raw=raw,
-    )
+    )  # fmt: skip
+
+
+def agent_facts(raw: dict[str, Any], listed: dict[str, Any] | None = None) -> dict[str, Json]:
+    """What the party of an agent says of it, under names like ``model-id``: in ``meta.agent_session`` (agent_session
+    s4), else in the trace's list of agents, in ``meta``, or beside its name.
+    """
+    meta = dict_of(raw.get("meta"))
+    session = next((dict_of(meta[name]) for name in meta if name in SESSIONS), {})
+    told: dict[str, Json] = {}
+    for place in (raw, meta, listed or {}, session):
+        told |= {in_our_spelling(name): value for name, value in place.items() if value not in (None, "")}
+    return told
 
 
 def _kind(

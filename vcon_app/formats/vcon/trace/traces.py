@@ -115,7 +115,7 @@ def _open(content: Content, item: dict[str, Any], index: int, pointer: str, note
         body = (_from_cbor if is_cbor else _from_json)(content.value, pointer, notes)
     if isinstance(body, dict) and (trace := trace_of_record(body, index, point(pointer, "body"))):
         trace.dialogs, trace.from_text, trace.cbor = item.get("dialog"), content.from_text, is_cbor
-        if trace.dialect == "D4":
+        if trace.dialect == "D4" and trace.session.get("messages") and trace.session.get("tool_calls"):
             notes.info(
                 "R69",
                 trace.pointer,

@@ -12,7 +12,19 @@ from typing import Any
 from ....drafts import Json, Losses
 from ...common.times import moment_of, rfc3339_short
 from ...common.values import text_of
-from ..file import EMPTY, ENCODINGS, LONG_STRING, Notes, decode_base64, dumps, mediatype, resolve, set_aside, shown
+from ..file import (
+    ELIDED,
+    EMPTY,
+    ENCODINGS,
+    LONG_STRING,
+    Notes,
+    decode_base64,
+    dumps,
+    mediatype,
+    resolve,
+    set_aside,
+    shown,
+)
 from ..rules import DIALOG_REFS, FORBIDDEN, PARTY_REFS
 from ..trace import indices
 from .plan import Plan
@@ -125,7 +137,7 @@ class Fitting:
     def mend_content(self) -> None:
         """Encoding and media type on everything inline (core s2.3.2, s4.3.8); placeholders stay as they are."""
         body = self.item.get("body")
-        if isinstance(body, dict) and "x-elided" in body:
+        if isinstance(body, dict) and ELIDED in body:
             why = f"larger than {LONG_STRING:,} bytes: it is in the original file only"
             self.losses.lose(f"body of a {self.what}", why)
             self.item = {name: value for name, value in self.item.items() if name not in ("body", "encoding")}

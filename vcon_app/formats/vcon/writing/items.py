@@ -26,11 +26,15 @@ from .trace import trace_bytes
 
 def dialogs(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """Every dialog, laid out as an item of the array ``dialog``."""
+    # the walk is worth it only where dialogs of a file without a trace stand beside a new one
+    behind = Before(plan, events) if plan.old_dialogs and plan.traced and not plan.had_trace else None
     for number, event in plan.dialog_events(events, losses) if plan.dialogs else ():
         stored, gone = kept_by_reader(event).get("dialog"), kept_by_reader(event).get(REMOVED_PARTS)
         item = _dialog_of_file(stored, event, plan, losses) if stored else _dialog_of_event(event, plan)
         if gone and not stored:
             item = shell_of(item, EVENT in gone)
+        if behind and (entry := behind.untimed(number)):
+            item["meta"] = {**dict_of(item.get("meta")), extension.AFTER: entry}
         if plan.is_entry(event) and event.kind in MESSAGE_KINDS and (gone or not (stored and plan.had_trace)):
             item.setdefault("message_id", plan.entry_id(event, number))
         yield indented_json(in_member_order(item, DIALOG_MEMBERS), 2)
@@ -51,7 +55,7 @@ def _dialog_of_event(event: EventDraft, plan: Plan) -> dict[str, Json]:
 
 
 def _dialog_of_file(stored: dict[str, Any], event: EventDraft, plan: Plan, losses: Losses) -> dict[str, Json]:
-    item = _with_text(stored, event)
+    item = _with_text(stored, event, plan)
     if plan.options.get("faithful"):
         return {name: moved(value, plan) if name in DIALOG_REFS else value for name, value in item.items()}
     fitting = Fitting(item, "dialog", plan, losses)
@@ -61,9 +65,9 @@ def _dialog_of_file(stored: dict[str, Any], event: EventDraft, plan: Plan, losse
     return fitting.finished()
 
 
-def _with_text(stored: dict[str, Any], event: EventDraft) -> dict[str, Json]:
+def _with_text(stored: dict[str, Any], event: EventDraft, plan: Plan) -> dict[str, Json]:
     """The object with its body back."""
-    return {**stored["item"], "body": event.text} if stored.get("text") else dict(stored["item"])
+    return {**stored["item"], "body": event.text} if stored.get("text") else plan.whole(dict(stored["item"]))
 
 
 def analyses(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes | Iterator[bytes]]:
@@ -81,6 +85,7 @@ def analyses(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes | Ite
 
 
 def _analysis(item: dict[str, Json], plan: Plan, losses: Losses) -> dict[str, Json]:
+    item = plan.whole(item)
     fitting = Fitting(item, "analysis", plan, losses)
     if plan.options.get("faithful"):
         return {name: moved(value, plan) if name == "dialog" else value for name, value in item.items()}
@@ -108,7 +113,7 @@ def attachments(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
         if gone and not stored:
             item = shell_of_new(event)
         else:
-            item = _attachment_of_file(stored, event) if stored else _attachment_of_event(event)
+            item = _attachment_of_file(stored, event, plan) if stored else _attachment_of_event(event)
         if not stored or not _keeps_dialog(item, plan):
             item = _with_place(item, event, number, plan, nearest)
         item = _with_origin(item, event)
@@ -126,11 +131,11 @@ def _keeps_dialog(item: dict[str, Json], plan: Plan) -> bool:
 
 
 def _kept_attachment(kept: dict[str, Any], plan: Plan, losses: Losses) -> dict[str, Json]:
-    return _complete(dict(kept["item"]), None, 0, plan, losses)
+    return _complete(plan.whole(dict(kept["item"])), None, 0, plan, losses)
 
 
-def _attachment_of_file(stored: dict[str, Any], event: EventDraft) -> dict[str, Json]:
-    item = _with_text(stored, event)
+def _attachment_of_file(stored: dict[str, Any], event: EventDraft, plan: Plan) -> dict[str, Json]:
+    item = _with_text(stored, event, plan)
     if "change" in stored:
         told = {name: event.data.get(name) for name in stored["change"] if name in event.data}
         told |= {"diff_text": event.text} if "diff_text" in stored["change"] else {}
@@ -253,8 +258,9 @@ class Before:
     def __init__(self, plan: Plan, events: Iterable[EventDraft]) -> None:
         self._dialogs: list[tuple[int, int]] = []
         self._entries: dict[int, str] = {}
+        self._untimed: dict[int, str] = {}
         new = len(plan.old_dialogs)
-        last = ""
+        last, is_timed = "", True
         for number, event in enumerate(events, 1):
             if plan.is_dialog(event):
                 stored = kept_by_reader(event).get("dialog")
@@ -263,12 +269,18 @@ class Before:
             if plan.is_attachment(event):
                 self._entries[number] = last
             elif plan.is_entry(event):
-                last = plan.entry_id(event, number)
+                last, is_timed = plan.entry_id(event, number), event.at is not None
+            elif last and not is_timed and event.at is not None:
+                self._untimed[number] = last
 
     def dialog(self, number: int) -> int:
         """0 when there is none before it."""
         place = bisect_left(self._dialogs, (number, 0))
         return self._dialogs[place - 1][1] if place else 0
+
+    def untimed(self, number: int) -> str:
+        """The entry before a dialog that is none itself, where that entry has no time to be sorted by; else ``""``."""
+        return self._untimed.get(number, "")
 
     def entry(self, number: int) -> str:
         """``""`` when there is none before it."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from ....drafts import EventDraft, Events, Json, Losses, SessionDraft
 from ...common.values import dict_of
-from ..file import DEEPEST
+from ..file import DEEPEST, ELIDED
 from ..trace import NATIVE, Parties, identify_parties, kept_by_reader
 from .parties import Actors, parties_of
 
@@ -86,6 +86,28 @@ class Plan:
     old_dialogs: list[int] = field(default_factory=list)
     """Indices that dialogs had in the file, sorted."""
     old_attachments: list[int] = field(default_factory=list)
+
+    put_back: int = 0
+    """Long strings that were taken from the original file again."""
+
+    def whole(self, item: dict[str, Json]) -> dict[str, Json]:
+        """An object of the file with what of it the reader left in the original file, where that is at hand."""
+        return self._whole(item) if "long_values" in self.options else item
+
+    def _whole(self, value: Json) -> Json:
+        if isinstance(value, list):
+            return [self._whole(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        place = value.get(ELIDED)
+        if not isinstance(place, str) or not place:
+            return {name: self._whole(one) for name, one in value.items()}
+        try:
+            found = self.options["long_values"](place)
+        except LookupError:
+            return value
+        self.put_back += isinstance(found, str)
+        return found
 
     @property
     def had_trace(self) -> bool:

@@ -10,7 +10,7 @@ from ...common import origins
 from ...common.times import rfc3339_short
 from ...common.values import dict_of, text_or_none
 from ..file import ANALYSIS_MEMBERS, NestedObjects, in_member_order, indented_json, json_string
-from ..trace import NATIVE, cddl_repair, extension, kept_by_reader, provider_family
+from ..trace import NATIVE, agent_facts, cddl_repair, extension, kept_by_reader, provider_family
 from .entry import CONTENTS, TYPES, needed_members, timestamp_of, token_usage, tool_of
 from .fitting import Fitting
 from .parties import vcs_environment
@@ -176,22 +176,29 @@ def _stated(plan: Plan, name: str) -> str | None:
 def _model(plan: Plan) -> str:
     """Of the session, else of its events, else as the agent's party or the analysis has it (agent_session s4, s6)."""
     product = _stated(plan, "product")
-    return plan.session.model or next(iter(plan.models), None) or _of_agent(plan, "model_id") or product or UNKNOWN
+    return (
+        plan.session.model
+        or next(iter(plan.models), None)
+        or _of_agent(plan, "model-id", "model")
+        or product
+        or UNKNOWN
+    )
 
 
 def _provider(plan: Plan) -> str:
     stated = text_or_none(plan.session.metadata.get("provider"))
     told = None if stated == UNKNOWN else stated
-    return told or _of_agent(plan, "provider") or provider_family(None, _model(plan), None) or UNKNOWN
+    return told or _of_agent(plan, "provider", "model-provider") or provider_family(None, _model(plan), None) or UNKNOWN
 
 
-def _of_agent(plan: Plan, name: str) -> str | None:
+def _of_agent(plan: Plan, *names: str) -> str | None:
     """What the first agent among the parties of the file says of itself."""
     parties = zip(plan.record.get("parties") or (), plan.record.get("kinds") or (), strict=False)
     for raw, kind in parties:
-        told = text_or_none(dict_of(dict_of(raw.get("meta")).get("agent_session")).get(name))
-        if kind == "agent" and told not in (None, UNKNOWN):
-            return told
+        facts = agent_facts(dict_of(raw)) if kind == "agent" else {}
+        for told in filter(None, (text_or_none(facts.get(name)) for name in names)):
+            if told != UNKNOWN:
+                return told
     return None
 
 

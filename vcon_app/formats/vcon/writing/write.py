@@ -44,7 +44,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     ``options``: ``uuid`` of this vCon and ``created_at`` (aware), both kept by the caller from the first export on;
     ``product_version``; ``bodies`` "string" for readers that expect JSON bodies as text (core-02 and before);
     ``verdicts`` with ``review``: what reviewers said; ``findings``: what rules mark in the run; ``redaction`` with its
-    ``type``, where the session and the events are those of ``redacting.prepare``.
+    ``type``, where the session and the events are those of ``redacting.prepare``; ``long_values``: see ``Spec.needs``.
     ``events`` is walked several times and never held. ``losses`` tells afterwards what was not carried over.
     """
     _check(options)
@@ -52,6 +52,8 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     plan = make_plan(session, events, options)
     _report_losses(plan, losses)
     yield from in_large_pieces(_pieces(plan, events, losses))
+    if (left := plan.record.get("elided", 0) - plan.put_back) > 0:
+        losses.lose("long strings", "they are in the original file only", left)
 
 
 def _check(options: dict[str, Any]) -> None:
@@ -190,8 +192,6 @@ def _report_losses(plan: Plan, losses: Losses) -> None:
     for (what, why), is_there in is_lost.items():
         if is_there:
             losses.lose(what, why)
-    if elided := record.get("elided"):
-        losses.lose("long strings", "they are in the original file only", elided)
     for name in sorted(session.record.keys() - {NATIVE}):
         losses.lose(f"what {name} keeps beside its events", "a vCon has no place for it")
     if not record and not plan.traced and (members := extension.session_member(session)):

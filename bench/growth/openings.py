@@ -1,0 +1,137 @@
+"""How soon does a reader see rows? ``python -m bench.growth.openings [--size 1] [--data FOLDER] [--runs 50]``
+
+Opens the list of sessions and the first window of sessions of about 50, 5,000 and 50,000 events in headless Chromium,
+in turn, from a server on loopback: milliseconds from the navigation until the first row is painted, and of those until
+the first byte came; the CPU of the web process. Once as somebody who has been here today, with scripts and styles in
+the browser's cache, and once with an empty one. ``--size`` is a percent of 10,000,000 events, as in ``bench.growth``,
+whose installations below a folder are used again. Wall time: on a machine that does nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import psutil
+
+from bench.measure import table
+from bench.places import kept_installation, run
+
+from .__main__ import ANALYZE, WHOLE, _folder, fill
+from .scroll import served
+
+AIMS = {"list": 82, "50 events": 92, "5k events": 92, "50k events": 92}
+"""ms, 95 of 100: what SmithDB publishes as its medians."""
+HEAD = ("page", "cache", "at most", "p95", "median", "first byte", "CPU of the server")
+ROW = "[data-row], #timeline [data-seq]"
+WATCH = f"""
+    (function look() {{
+        if (document.querySelector("{ROW}")) setTimeout(() => {{ window.paintedAt = performance.now(); }});
+        else requestAnimationFrame(look);
+    }})();
+"""
+"""In the frame that paints the first row its callbacks are called before, and what they put off comes after."""
+SEEN = "() => window.paintedAt && [paintedAt, performance.getEntriesByType('navigation')[0].responseStart]"
+PLACES = """
+import django; django.setup()
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+from sessions_app.models import Session, Role, Member
+from sessions_app.services import audit, workspaces
+from sessions_app.services.people import members
+from bench.growth.routes import LENGTHS
+workspace = workspaces.default_workspace()
+reader = Member.objects.filter(workspace=workspace, user__email="reader@example.org").first() or members.add_member(
+    workspace, "reader@example.org", "Reader", Role.REVIEWER, by=audit.COMMAND)[0]
+client = Client()
+client.force_login(reader.user)
+print(client.cookies[settings.SESSION_COOKIE_NAME].value)
+print("list", reverse("session-list"))
+for name, bounds in LENGTHS.items():
+    one = Session.objects.filter(workspace=workspace, event_count__range=bounds).order_by("id").first()
+    if one:
+        print(name, "events", reverse("session-detail", args=[one.agent_id, one.pk]))
+"""
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--size", default="1", help="percent of 100,000 sessions and 10,000,000 events (default 1)")
+    options.add_argument("--data", type=Path, help="where installations are kept")
+    options.add_argument("--runs", type=int, default=50)
+    chosen = options.parse_args()
+    with _folder(chosen.data) as folder:
+        fill(folder / chosen.size, round(WHOLE * float(chosen.size) / 100))
+        with kept_installation(folder / chosen.size) as environment:
+            run(environment, "-c", ANALYZE)
+            cookie, *places = run(environment, "-c", PLACES).splitlines()
+            pages = dict(line.rsplit(" ", 1) for line in places)
+            with served(environment) as url:
+                rows = [_row(*one) for one in opened(url, cookie, pages, chosen.runs)]
+    print(table(HEAD, rows))
+    print(
+        f"load {os.getloadavg()[0]:.1f}; ms; {chosen.runs} openings of each page, {chosen.size} % of 10,000,000 events"
+    )
+
+
+Opening = tuple[float, float, float]
+"""ms until the first row is painted, until the first byte, and of the server's CPU."""
+
+
+def opened(url: str, cookie: str, pages: dict[str, str], runs: int) -> Iterator[tuple[str, str, list[Opening]]]:
+    """Each page and cache with its openings; the first three of each only warm."""
+    from playwright.sync_api import sync_playwright
+
+    web = next(one for one in psutil.Process().children() if "uvicorn" in one.cmdline())
+    found: dict[tuple[str, str], list[Opening]] = {}
+    with sync_playwright() as playwright:
+        chromium = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        kept = _context(browser, url, cookie)
+        for number in range(runs + 3):
+            for name, path in pages.items():
+                for cache in ("warm", "empty"):
+                    context = kept if cache == "warm" else _context(browser, url, cookie)
+                    one = _opening(context, path, web)
+                    if number > 2:
+                        found.setdefault((name, cache), []).append(one)
+                    if cache == "empty":
+                        context.close()
+        browser.close()
+    yield from ((name, cache, times) for (name, cache), times in found.items())
+
+
+def _context(browser: Any, url: str, cookie: str) -> Any:
+    context = browser.new_context(base_url=url, viewport={"width": 1440, "height": 900})
+    context.add_cookies([{"name": "sessionid", "value": cookie, "url": url}])
+    context.add_init_script(WATCH)
+    return context
+
+
+def _opening(context: Any, path: str, web: psutil.Process) -> Opening:
+    page = context.new_page()
+    before = sum(web.cpu_times()[:2])
+    page.goto(path)
+    while not (seen := page.evaluate(SEEN)):
+        page.wait_for_timeout(20)
+    cpu = sum(web.cpu_times()[:2]) - before
+    page.wait_for_timeout(100)  # what the page asks for behind its rows is no part of the next one
+    page.close()
+    return seen[0], seen[1], 1e3 * cpu
+
+
+def _row(name: str, cache: str, times: list[Opening]) -> tuple[str, ...]:
+    painted, first, cpu = zip(*times, strict=True)
+    p95 = quantiles(painted, n=20)[-1] if len(painted) > 1 else painted[0]
+    figures = (f"{number:.0f}" for number in (p95, median(painted), median(first), median(cpu)))
+    return (name, cache, str(AIMS[name]) if cache == "warm" else "", *figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""The most relevant first: among the newest sessions that say it, in pages that stay as they were."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from sessions_app.models import Session
+from sessions_app.queries.sessions import relevance, session_list
+from sessions_app.queries.sessions.conditions import BadFilter
+from sessions_app.queries.sessions.session_list import Ranked, SessionFilter
+from sessions_app.services import audit, sessions
+from sessions_app.services.log import search_index
+from tests import database_roles
+from tests.growth.reads import counted
+from tests.services.build import append, user
+
+pytestmark = pytest.mark.django_db
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def says(agent):
+    """Makes a session that says some texts, each a day after the one before."""
+    made: list[UUID] = []
+
+    def make(*texts: str, title: str = "Untitled") -> UUID:
+        session = sessions.create(agent, by=audit.SYSTEM, title=title)
+        append(session, *(user(text) for text in texts))
+        search_index.index(session.pk)
+        Session.objects.filter(pk=session.pk).update(started_at=BEGIN + timedelta(days=len(made)))
+        made.append(session.pk)
+        return session.pk
+
+    return make
+
+
+def ranked(agent, words: str, limit: int = 50, **more) -> list[UUID]:
+    """All pages, one after the other."""
+    wanted, cursor, found = SessionFilter(q=words, sort="relevance", **more), None, []
+    while True:
+        page = relevance.found_page(agent.workspace_id, wanted, limit, cursor)
+        found += [one.pk for one in page.items]
+        if (cursor := page.next_cursor) is None:
+            return found
+
+
+FILLER = ["nothing of the kind"] * 63
+
+
+def test_a_title_is_before_what_is_said_often_and_that_before_what_is_said_once(agent, says):
+    titled = says("a refund", *FILLER, *FILLER, title="The refund")
+    often = says("a refund", *FILLER, "a refund", *FILLER, "a refund")
+    once = says("a refund", *FILLER, *FILLER, *FILLER)
+    says("nothing")
+    assert ranked(agent, "refund") == [titled, often, once]
+
+
+def test_words_within_64_events_are_before_words_that_are_far_apart(agent, says):
+    together = says("a refund of the order", *FILLER, *FILLER)
+    apart = says("a refund", *FILLER, *FILLER, "an order")
+    assert ranked(agent, "refund order") == [together, apart]
+
+
+def test_of_two_that_say_it_as_well_the_newer_is_first(agent, says):
+    older, newer = says("a refund"), says("a refund")
+    assert ranked(agent, "refund") == [newer, older]
+
+
+@pytest.mark.parametrize("words", ["refund or order", '"a refund"', "ref*", "refund -order", "退款", "src/app.py"])
+def test_whatever_is_looked_for_the_same_sessions_are_found_as_in_the_list(agent, says, words):
+    for text in ("a refund", "an order", "a refund of an order", "退款申请", "in src/app.py", "nothing"):
+        says(text)
+    listed = session_list.found_page(agent.workspace_id, SessionFilter(q=words), 50, None)
+    assert listed.items and {one.pk for one in listed.items} == set(ranked(agent, words))
+
+
+def test_filters_and_operators_hold(agent, says):
+    first, second = says("a refund"), says("a refund")
+    Session.objects.filter(pk=first).update(tags=["vip"])
+    assert ranked(agent, "refund", tag="vip") == ranked(agent, "refund tag:vip") == [first]
+    assert ranked(agent, "refund -tag:vip") == [second]
+
+
+def test_it_says_among_how_many_it_ranked(agent, says, monkeypatch):
+    monkeypatch.setattr(relevance, "CANDIDATES", 3)
+    wanted = SessionFilter(q="refund", sort="relevance")
+    oldest = says("a refund", title="refund")
+    for _ in range(2):
+        says("a refund")
+    assert relevance.found_page(agent.workspace_id, wanted, 9, None).ranked == Ranked(3, is_all=True)
+    assert ranked(agent, "refund")[0] == oldest
+    says("a refund")
+    assert relevance.found_page(agent.workspace_id, wanted, 9, None).ranked == Ranked(3, is_all=False)
+    assert oldest not in ranked(agent, "refund"), "an older one is not ranked, however well it says it"
+
+
+def test_pages_show_each_session_once_while_others_begin(agent, says):
+    wanted = SessionFilter(q="refund", sort="relevance")
+    there = {says("a refund", title="refund" if number % 3 else "x") for number in range(7)}
+    page = relevance.found_page(agent.workspace_id, wanted, 3, None)
+    found = [one.pk for one in page.items]
+    says("a refund", title="refund")
+    while page.next_cursor:
+        page = relevance.found_page(agent.workspace_id, wanted, 3, page.next_cursor)
+        found += [one.pk for one in page.items]
+    assert len(found) == 7 and set(found) == there
+
+
+@pytest.mark.parametrize("words", ["", "-refund", "tag:vip", "!!"])
+def test_without_words_there_is_nothing_to_rank_by(agent, says, words):
+    with pytest.raises(BadFilter, match="search for some") as bad:
+        ranked(agent, words)
+    assert bad.value.field == "sort"
+
+
+@pytest.mark.parametrize("cursor", ["x", "W10", "WzAsIngiXQ", "WzEsMl0", "WzUwMCwieCJd", "bnVsbA"])
+def test_a_cursor_that_is_none_is_refused(agent, says, cursor):
+    says("a refund")
+    with pytest.raises(BadFilter) as bad:
+        relevance.found_page(agent.workspace_id, SessionFilter(q="refund", sort="relevance"), 9, cursor)
+    assert bad.value.field == "cursor"
+
+
+def test_long_sessions_are_ranked_by_their_titles_where_counting_would_read_too_much(agent, says, monkeypatch):
+    plain = says(*["a refund"] * 200)
+    titled = says(*["a refund"] * 200, title="refund")
+    newest = says("a refund")
+    assert ranked(agent, "refund")[0] == titled
+    monkeypatch.setattr(relevance, "COUNTED", 4)
+    with counted() as reads:
+        assert ranked(agent, "refund") == [titled, newest, plain]
+    assert reads.rows < 60
+
+
+def test_what_is_read_does_not_grow_with_how_many_say_it(agent, says):
+    for _ in range(150):
+        says("a refund")
+    _gather_statistics()
+    with counted() as few:
+        ranked(agent, "refund", limit=200)
+    for _ in range(150):
+        says("a refund")
+    _gather_statistics()
+    with counted() as many:
+        assert len(ranked(agent, "refund", limit=200)) == relevance.CANDIDATES
+    assert many.rows <= few.rows * 1.3 + 100
+    assert many.rows < 2_000
+
+
+def _gather_statistics() -> None:
+    """As autovacuum would: without, any index of the workspace looks as good as that of its order."""
+    with database_roles.as_owner() as cursor:
+        cursor.execute("ANALYZE")
