@@ -65,27 +65,42 @@ export class Delivery {
   #desk;
   #open;
   #limit;
+  #isPatient;
+  #isStrict;
   #onError;
+  #spool;
   #queue = [];
   #bytes = 0;
   #missing = 0;
+  #madeRoom = [];
   #working;
   #hurry = () => {};
   #fault = "";
   #counts = { sent: 0, repeated: 0, refused: 0 };
 
-  constructor(desk, open, { limit = LIMIT, onError }) {
+  constructor(desk, open, spool, { limit = LIMIT, whenFull = "drop", strict = false, onError }) {
+    if (whenFull !== "drop" && whenFull !== "wait") throw new TypeError(`whenFull is "${whenFull}": use drop or wait`);
     this.#desk = desk;
     this.#open = open;
+    this.#spool = spool;
     this.#limit = limit;
+    this.#isPatient = whenFull === "wait";
+    this.#isStrict = strict;
     this.#onError = onError;
+  }
+
+  /** Send what an ended process has left in a file. */
+  adopt(events, file) {
+    for (const event of events) this.#keep(event, byteLength(event), file);
+    this.#begin();
   }
 
   /** Whether there is room for it. */
   put(event) {
     const size = byteLength(event);
     if (size > LONGEST) return this.#lose(`an event of ${size} bytes; at most ${LONGEST} are sent`);
-    if (this.#bytes + size > this.#limit) return this.#lose("as much as is kept waits for the desk");
+    const isFull = this.#bytes + size > this.#limit;
+    if (isFull && !this.#isPatient) return this.#lose("as much as is kept waits for the desk");
     if (this.#missing) {
       const text = `${this.#missing} event(s) before this one were not recorded: too many waited`;
       const note = { client_id: crypto.randomUUID(), kind: "note", text, at: new Date().toISOString() };
@@ -93,12 +108,23 @@ export class Delivery {
       this.#missing = 0;
     }
     this.#keep(event, size);
+    this.#begin();
+    return true;
+  }
+
+  /** Resolves at once, or where `whenFull` is "wait" and as much waits as is kept, when there is room again. */
+  async room() {
+    while (this.#isPatient && this.#bytes >= this.#limit && this.#working) {
+      await new Promise((resolve) => { this.#madeRoom.push(resolve); });
+    }
+  }
+
+  #begin() {
     unsent.add(this);
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
       unsent.delete(this);
     });
-    return true;
   }
 
   progress() {
@@ -119,14 +145,16 @@ export class Delivery {
     return !this.#queue.length;
   }
 
-  #keep(event, size = byteLength(event)) {
-    this.#queue.push({ event, size });
+  #keep(event, size = byteLength(event), file = this.#spool.keep(event)) {
+    this.#queue.push({ event, size, file });
     this.#bytes += size;
   }
 
   #lose(reason) {
     this.#missing += 1;
-    if (this.#missing === 1) this.#onError(new DeskError(0, `an event was not recorded: ${reason}`));
+    const error = new DeskError(0, `an event was not recorded: ${reason}`);
+    if (this.#isStrict) throw error;
+    if (this.#missing === 1) this.#onError(error);
     return false;
   }
 
@@ -142,7 +170,11 @@ export class Delivery {
       }
       await this.#send(batch);
       this.#queue.splice(0, batch.length);
-      this.#bytes -= batch.reduce((sum, one) => sum + one.size, 0);
+      for (const { size, file } of batch) {
+        this.#bytes -= size;
+        this.#spool.sent(file);
+      }
+      for (const resolve of this.#madeRoom.splice(0)) resolve();
     }
   }
 

@@ -24,6 +24,12 @@ export interface Options {
   apiKey?: string;
   /** Bytes that wait for the desk; what comes after them is dropped, and the log says how many. */
   limit?: number;
+  /** What waits at the limit: "drop" leaves out new events, "wait" keeps them, and `turn`, `toolCall`, `room` wait. */
+  whenFull?: "drop" | "wait";
+  /** Throw what cannot be recorded in place of telling `onError`. */
+  strict?: boolean;
+  /** Folder in which events wait on disk, in Node; COUNTERSIGN_SPOOL stands in for it, `false` is none. */
+  spool?: string | false;
   /** Told what goes wrong without being asked for; the default warns on the console. */
   onError?: (error: Error) => void;
 }
@@ -197,5 +203,7 @@ export declare class Session {
 
   /** Milliseconds; whether the desk has all that was recorded. */
   flush(timeout?: number): Promise<boolean>;
+  /** With `whenFull: "wait"`, resolves when there is room for more; `turn` and `toolCall` wait by themselves. */
+  room(): Promise<void>;
   progress(): Progress;
 }

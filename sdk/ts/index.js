@@ -3,6 +3,7 @@
 import { ask } from "./approval.js";
 import { Delivery, DeskError, exchange } from "./delivery.js";
 import { OutOfSight } from "./out-of-sight.js";
+import { Spool, folderOf, leftBehind } from "./spool.js";
 import { State, StateConflict } from "./state.js";
 
 export { DeskError, StateConflict };
@@ -36,7 +37,7 @@ export class Session extends State {
 
   constructor(id, appName = "agent", options = {}) {
     super();
-    const { userId, metadata, retention, title, url, apiKey, limit, onError = warn } = options;
+    const { userId, metadata, retention, title, url, apiKey, spool, onError = warn } = options;
     const environment = globalThis.process?.env ?? {};
     const address = url ?? environment.COUNTERSIGN_URL;
     const key = apiKey ?? environment.COUNTERSIGN_API_KEY;
@@ -48,7 +49,12 @@ export class Session extends State {
     this.#opening = { agent: appName, external_id: this.id, title, user_id: userId, metadata };
     if (retention) this.#opening.retention = readRetention(retention);
     this.#onError = onError;
-    this.#delivery = new Delivery(this.#desk, (isFresh) => this.open(isFresh), { limit, onError });
+    const folder = folderOf(this.#desk, spool);
+    const kept = new Spool(folder, this.#opening, onError);
+    this.#delivery = new Delivery(this.#desk, (isFresh) => this.open(isFresh), kept, { ...options, onError });
+    for (const { opening, events, file } of leftBehind(folder)) {
+      new Delivery(this.#desk, opener(this.#desk, opening), new Spool(), { onError }).adopt(events, file);
+    }
   }
 
   /** A session that is there at the desk when this resolves. Recording does not need it. */
@@ -120,6 +126,7 @@ export class Session extends State {
 
   /** The person's message, then the block, which is given `reply(text)`; what it throws is recorded and thrown. */
   async turn(prompt, block, { name } = {}) {
+    await this.room();
     this.sendMessage(prompt, "user", { name });
     try {
       return await block({ reply: (text, more) => this.sendMessage(text, "assistant", more) });
@@ -131,6 +138,7 @@ export class Session extends State {
 
   /** The call, then the block, which makes it: what it returns is the result; `denied(reason)` says it was not made. */
   async toolCall(name, args, block, { server, callId = crypto.randomUUID() } = {}) {
+    await this.room();
     const parent = this.record("tool_call", { tool: { call_id: callId, name, server, arguments: args } });
     const begun = performance.now();
     let status = "ok";
@@ -232,6 +240,11 @@ export class Session extends State {
     return this.#delivery.flush(timeout);
   }
 
+  /** With `whenFull: "wait"`, resolves when there is room for more; `turn` and `toolCall` wait by themselves. */
+  room() {
+    return this.#delivery.room();
+  }
+
   progress() {
     return this.#delivery.progress();
   }
@@ -254,6 +267,15 @@ function readRetention(words) {
   const unknown = Object.keys(words).find((name) => !RETENTION.includes(name));
   if (unknown) throw new TypeError(`"${unknown}" is no word of a retention: use ${RETENTION.join(", ")}`);
   return Object.fromEntries(Object.entries(words).map(([name, value]) => [snake(name), value]));
+}
+
+/** What opens a session that another process has begun. */
+function opener(desk, opening) {
+  let opened;
+  return async (isFresh) => {
+    if (isFresh || !opened) opened = await exchange(desk, "POST", "/api/v1/sessions", opening);
+    return opened;
+  };
 }
 
 function message({ seq, text, at, actor }, role) {

@@ -3,7 +3,8 @@
 import "./clock.js";
 import { listen } from "./approval-stream.js";
 import { lookAt } from "./attention.js";
-import { CHOICES, chooseOnCard, closeChoice, isBeingFilledIn, isTyping } from "./keyboard.js";
+import { CHOICES, chooseOnCard, closeChoice } from "./card-keys.js";
+import { isBeingFilledIn, isTyping } from "./keyboard.js";
 import { showCount } from "./waiting.js";
 
 const card = () => document.querySelector(".card");

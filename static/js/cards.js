@@ -4,7 +4,8 @@
 import "./clock.js";
 import { listen } from "./approval-stream.js";
 import { watchCards } from "./attention.js";
-import { CHOICES, chooseOnCard, closeChoice, isBeingFilledIn, isTyping } from "./keyboard.js";
+import { CHOICES, chooseOnCard, closeChoice } from "./card-keys.js";
+import { isBeingFilledIn, isTyping } from "./keyboard.js";
 import { showCount } from "./waiting.js";
 import { gettext } from "./words.js";
 

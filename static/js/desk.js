@@ -58,6 +58,20 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// Ctrl + K and ? on pages that have them. Their code comes when they are asked for first; the field is there at once.
+const palette = document.getElementById("palette");
+if (palette) document.addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+    event.preventDefault();
+    if (palette.open) return palette.close();
+    palette.querySelector("input").value = "";
+    palette.showModal();
+    import("./palette.js").then(({ begin }) => begin());
+  } else if (event.key === "?" && !isTyping(event.target) && !document.getElementById("help") && !document.querySelector("dialog[open]")) {
+    import("./palette.js").then(({ openKeys }) => openKeys());
+  }
+});
+
 // On a phone the navigation bar is wider than the screen: scrolled so that the current page is in sight.
 function showCurrentPage() {
   const here = document.querySelector(".nav [aria-current]");

@@ -1,6 +1,6 @@
-// Ctrl + K on every page: go to a page, do what a menu of the page offers, or find a session by its words.
+// Ctrl + K on every page: go to a page, do what a menu of the page offers, or find a session by its words. desk.js opens
+// it and fetches this: what was typed meanwhile is in the field.
 
-import { isTyping } from "./keyboard.js";
 import { gettext } from "./words.js";
 
 const dialog = document.getElementById("palette");
@@ -12,18 +12,8 @@ let chosen = 0;
 let asking = null;
 let waiting = 0;
 
-document.addEventListener("keydown", (event) => {
-  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
-    event.preventDefault();
-    if (dialog.open) dialog.close();
-    else open();
-  } else if (event.key === "?" && !isTyping(event.target) && !document.getElementById("help") && !document.querySelector("dialog[open]")) {
-    openKeys();
-  }
-});
-
 // Its button is made here: without a script nothing opens what it closes.
-function openKeys() {
+export function openKeys() {
   const keys = document.getElementById("page-keys");
   if (!keys.querySelector("button")) {
     const close = document.createElement("button");
@@ -34,20 +24,19 @@ function openKeys() {
   keys.showModal();
 }
 
-function open() {
-  field.value = "";
+export function begin() {
   document.dispatchEvent(new CustomEvent("palette"));
-  dialog.showModal();
-  show(places(""));
+  find();
 }
 
-field.addEventListener("input", () => {
+function find() {
   const words = field.value.trim();
   show(places(words));
   clearTimeout(waiting);
   asking?.abort();
   if (words.length > 1) waiting = setTimeout(() => addSessions(words), PAUSE);
-});
+}
+field.addEventListener("input", find);
 
 field.addEventListener("keydown", (event) => {
   const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];

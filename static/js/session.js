@@ -4,16 +4,13 @@ import "./session/slices.js";
 import "./session/navigation.js";
 import "./session/found.js";
 import "./session/lenses.js";
-import "./session/keys.js";
 import "./session/rail.js";
 import "./session/menus.js";
 import "./session/live.js";
 import "./session/strip.js";
 import "./session/heat.js";
-import "./session/replay.js";
-import "./send-keys.js";
-import { watchCards } from "./attention.js";
+import "./session/reviews.js";
+import "./session/later.js";
 import { begin } from "./session/place.js";
 
-watchCards();
 begin();

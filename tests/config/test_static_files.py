@@ -11,10 +11,11 @@ from django.core.management import call_command
 from django.test import override_settings
 
 HASHED = re.compile(r"(.+)\.[0-9a-f]{12}\.js")
+HASH = re.compile(r"\.[0-9a-f]{12}(?=\.js)")
 IMPORTED_SHEET = re.compile(r'^@import "(.+?)";$', re.MULTILINE)
 RULES = re.compile(r"url\(.*?\)")
 """Addresses in a sheet are written anew; what follows the last of them is as it was."""
-IMPORTED = re.compile(r"""^import\s*(?:.*?\s+from\s*)?["'](.+?)["'];$""", re.MULTILINE)
+IMPORTED = re.compile(r"""(?:^import\s*(?:.*?\s+from\s*)?|\bimport\()["'](.+?)["']\)?""", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,23 @@ def test_scripts_import_each_other_by_hashed_names(scripts):
         assert (script.parent / name).is_file(), f"{script.name} imports {name}"
     sources = (settings.BASE_DIR / "static" / "js").rglob("*.js")
     assert len(imports) == sum(len(IMPORTED.findall(source.read_text())) for source in sources) > 5
+
+
+def test_scripts_come_without_comments_and_are_otherwise_as_they_were(collected, scripts):
+    for script in scripts:
+        source = settings.BASE_DIR / "static" / HASH.sub("", str(script.relative_to(collected)))
+        lines = [line.strip() for line in source.read_text().splitlines()]
+        kept = [HASH.sub("", line).replace('import"', 'import "') for line in script.read_text().splitlines()]
+        written = [line for line in lines if line and not line.startswith("//")]
+        assert len(kept) == len(written)
+        for line, source_line in zip(kept, written, strict=True):
+            assert source_line.removeprefix(line).lstrip()[:2] in ("", "//"), source_line
+
+
+def test_no_script_has_a_text_over_several_lines():
+    for source in (settings.BASE_DIR / "static" / "js").rglob("*.js"):
+        lines = source.read_text().splitlines()
+        assert [line for line in lines if line.count("`") % 2 and not line.lstrip().startswith("//")] == []
 
 
 def test_each_script_is_there_once_under_one_name(scripts):

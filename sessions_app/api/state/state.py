@@ -62,5 +62,6 @@ def delete_state(
     if key is None:
         if scope != "session":
             raise invalid("/key", "name the key: only the state of a session is cleared as a whole")
-        return reply(Deleted(deleted=values.clear(session, scope)))
-    return reply(Deleted(deleted=values.delete(session, scope, key, if_version=if_version)))
+        return reply(Deleted(deleted=values.clear(session, scope, by=request.auth.actor)))
+    deleted = values.delete(session, scope, key, by=request.auth.actor, if_version=if_version)
+    return reply(Deleted(deleted=deleted))

@@ -141,10 +141,10 @@ class Story(Timeline):
         alone = self._alone(above[::-1] + below) | {row.seq for row in (*above[: NEAR[0]], *below[: NEAR[1]])}
         before = self._joined(above[::-1], alone)
         after = self._joined(below, alone)
-        above = min(len(before), max(BEFORE, ROWS - len(after)))
-        items = before[len(before) - above :] + after[: ROWS - above]
-        earlier, later = earlier or len(before) > above, later or items[-1:] != after[-1:]
-        return self._complete(Window(self._whole(items), above, earlier, later))
+        kept = min(len(before), max(BEFORE, ROWS - len(after)))
+        items = before[len(before) - kept :] + after[: ROWS - kept]
+        earlier, later = earlier or len(before) > kept, later or items[-1:] != after[-1:]
+        return self._complete(Window(self._whole(items), kept, earlier, later))
 
     def _read(self, found: QuerySet[Any], limit: int) -> tuple[list[Any], bool]:
         rows, more = self._light(found)

@@ -182,7 +182,8 @@ def models_called(workspace_id: UUID, name: str) -> list[str]:
     used = UsageTotal.objects.filter(
         workspace_id=workspace_id, kind=UsageKind.MODEL, tag=UUID(int=0), agent="", span="ever", name__istartswith=name
     )
-    return [*dict.fromkeys([*spellings(name), *used.order_by("name").values_list("name", flat=True)])][:MOST_MODELS]
+    names = [found for found in used.order_by("name").values_list("name", flat=True) if found]
+    return [*dict.fromkeys([*spellings(name), *names])][:MOST_MODELS]
 
 
 def _agents_called(workspace_id: UUID, name: str) -> list[UUID]:

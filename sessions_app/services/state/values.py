@@ -1,4 +1,8 @@
-"""State of sessions: read, written and deleted by key, each write under a new version."""
+"""State of sessions: read, written and deleted by key, each write under a new version.
+
+The log of the session that wrote says so: which key, and the versions before and after, so that nobody replaces what
+another wrote without a trace. It has no values: they can be forgotten, and what is in a log stays.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,11 @@ from django.db.models import F, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft
+from sessions_app.ids import uuid7
 from sessions_app.models import Session, StateValue
 from sessions_app.services import audit
+from sessions_app.services.log import events, heads, links
 
 MOST_KEYS = 1_000
 """Of one session, user or agent."""
@@ -82,14 +89,17 @@ def write(
     _refuse_stale(row, if_version)
     if row.is_deleted and values_of(session, scope).count() >= MOST_KEYS:
         raise Refused("key", f"there are {MOST_KEYS} keys in this scope already; delete some")
+    replaced = 0 if row.is_deleted else row.version
     row.value, row.is_deleted, row.at, row.by = value, False, now, by.name
     row.version += 1
     row.save()
+    _note(session, by, scope, f'"{key}" is at version {row.version}', type="state_set", key=key, version=row.version,
+          replaced=replaced)  # fmt: skip
     return row
 
 
 @transaction.atomic
-def delete(session: Session, scope: str, key: str, *, if_version: int | None = None) -> int:
+def delete(session: Session, scope: str, key: str, *, by: audit.Actor, if_version: int | None = None) -> int:
     """Forget a value; how many there were. Raises ``Stale``, ``Refused`` and ``Over``."""
     place = _place(session, scope)
     _lock_open(session, scope)
@@ -100,21 +110,37 @@ def delete(session: Session, scope: str, key: str, *, if_version: int | None = N
         return 0
     _refuse_stale(row, if_version)
     row.value, row.is_deleted, row.at = None, True, timezone.now()
-    row.version += 1
+    replaced, row.version = row.version, row.version + 1
     row.save()
     _forget_oldest(place)
+    _note(session, by, scope, f'"{key}" is deleted', type="state_deleted", key=key, version=row.version,
+          replaced=replaced)  # fmt: skip
     return 1
 
 
 @transaction.atomic
-def clear(session: Session, scope: str) -> int:
+def clear(session: Session, scope: str, *, by: audit.Actor) -> int:
     """Forget all values of a scope; how many there were. Raises ``Refused`` and ``Over``."""
     _lock_open(session, scope)
     cleared = values_of(session, scope).update(
         value=None, is_deleted=True, version=F("version") + 1, at=timezone.now()
     )  # fmt: skip
     _forget_oldest(_place(session, scope))
+    if cleared:
+        _note(session, by, scope, f"cleared, {cleared} values", type="state_cleared", values=cleared)
     return cleared
+
+
+def _note(session: Session, by: audit.Actor, scope: str, what: str, **facts: Any) -> None:
+    """Say in the log of the session what became of its state. An archived one takes no events, and its user's state
+    goes on.
+    """
+    head = heads.lock(session.pk)
+    if head.status == Session.Status.ARCHIVED:
+        return
+    text, data = f"{scope} state: {what}", {"scope": scope} | facts
+    note = EventDraft(kind="status", key=f"state:{uuid7()}", at=timezone.now(), text=text, data=data)
+    events.append(session.pk, [note], origin=links.sent_by(by), head=head)
 
 
 def _forget_oldest(place: dict[str, Any]) -> None:
@@ -124,7 +150,7 @@ def _forget_oldest(place: dict[str, Any]) -> None:
 
 
 def end_of(session_id: UUID) -> None:
-    """Nothing is kept for a session that is over, not even which keys there were."""
+    """Nothing is kept for a session that is over; its log has the keys that there were."""
     StateValue.objects.filter(session=session_id).delete()
 
 

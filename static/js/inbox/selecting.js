@@ -1,7 +1,8 @@
 // Moving through the list by keys and clicks; what a key does on the card of the selected row.
 
 import { lookAt } from "../attention.js";
-import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
+import { CHOICES, chooseOnCard, closeChoice } from "../card-keys.js";
+import { isTyping } from "../keyboard.js";
 import { onShown, prefetch, put, rememberFirst, show, shownCard, shownId } from "./cards.js";
 import { allRows, current, inbox, isOpen, mark, neighbour, openRows, rowOf } from "./rows.js";
 

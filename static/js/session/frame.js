@@ -37,6 +37,20 @@ function firstRow() {
   return null;
 }
 
+// The first and the last row between two heights of the screen. By their rectangles, which are known once the page is laid
+// out: asking what lies at a point makes the browser prepare to paint. A head counts that does not stick over its rows.
+const ROW = "[data-seq]:not(details:not([open]) *)";
+export function rowsBetween(top, bottom) {
+  const rectOf = (element) => element.getBoundingClientRect();
+  const overlaps = (element) => rectOf(element).height > 0 && rectOf(element).bottom > top && rectOf(element).top < bottom;
+  const isAbove = (head) => !head.nextElementSibling || rectOf(head.nextElementSibling).top >= rectOf(head).bottom - rectOf(head).height / 2;
+  const heads = [...document.querySelectorAll("#timeline .turn-head[data-seq]")].filter((head) => overlaps(head) && isAbove(head));
+  const chunks = [...document.querySelectorAll("#timeline .rows")].filter(overlaps);
+  const rows = chunks.flatMap((chunk) => [...chunk.querySelectorAll(ROW)].filter(overlaps));
+  const shown = [...heads, ...rows].sort((one, other) => rectOf(one).top - rectOf(other).top);
+  return [shown[0], shown.at(-1)];
+}
+
 // What is read now stays where it is while rows come in or leave above it: not every browser does that by itself.
 export function holdInPlace() {
   const row = anchor?.row.isConnected ? null : firstRow();

@@ -1,12 +1,11 @@
-// Keys of the session page. Each one has a button or link as well; none needs AltGr.
+// Keys of the session page. Each one has a button or link as well; none needs AltGr. later.js tells what was pressed.
 
-import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
+import { CHOICES, chooseOnCard, closeChoice } from "../card-keys.js";
+import { isTyping } from "../keyboard.js";
 import { isRead, underBars } from "./frame.js";
-import { choose, toggleFailed } from "./lenses.js";
-import { step as walk, walkedTo } from "./marks.js";
+import { goTo, step as walk, walkedTo } from "./marks.js";
 import { base, closeInspector, closeSearch, go, toTheEnd } from "./navigation.js";
-import { replayFrom } from "./replay.js";
-import { commentOn } from "./reviews.js";
+import { showSide } from "./side.js";
 import { toggleStrip } from "./strip.js";
 import { awayBetween, bringBack, openedAway } from "./windows.js";
 import { gettext } from "../words.js";
@@ -58,6 +57,46 @@ function turn(by) {
 
 const seqHere = () => Number(current()?.dataset.seq ?? current()?.querySelector("[data-seq]")?.dataset.seq ?? stops()[inSight()]?.dataset.seq ?? 0);
 
+const lenses = () => document.querySelector(".lenses");
+const choose = (number) => (number ? lenses()?.querySelectorAll("a")[number - 1] : document.querySelector("a[data-steps]"))?.click();
+
+// The failed calls, and all of them again.
+function toggleFailed() {
+  const box = document.querySelector(".tools-filter [name=is]");
+  if (box) { box.checked = !box.checked; box.form.requestSubmit(); return; }
+  const address = new URL(lenses().querySelector("[data-lens=tools]").href);
+  address.searchParams.delete("near");
+  address.searchParams.set("is", "failed");
+  location.assign(address);
+}
+
+function openBox() {
+  const overview = document.getElementById("side-overview");
+  showSide("overview");
+  if (!overview.checkVisibility()) overview.showPopover();
+}
+
+// Opens the form of a comment, filled in with the event.
+function commentOn(seq) {
+  openBox();
+  const form = document.getElementById("comment-form");
+  if (!form) return;
+  form.elements.first_seq.value = form.elements.last_seq.value = seq || "";
+  form.scrollIntoView({ block: "nearest" });
+  form.elements.text.focus();
+}
+
+function showComments(seq) {
+  openBox();
+  const threads = [...document.querySelectorAll("#review .thread")];
+  threads.find((one) => one.dataset.first === seq)?.scrollIntoView({ block: "nearest" });
+}
+
+function replayFrom(seq) {
+  const leave = document.querySelector("#replay [data-go=leave]");
+  location.assign(leave ? leave.href : `${base()}?replay=${Math.max(1, seq)}`);
+}
+
 function fold() {
   for (const one of [...document.querySelectorAll("#timeline details[open]"), ...openedAway()]) one.open = false;
 }
@@ -98,7 +137,6 @@ function decide(key, event) {
   const card = cardHere();
   if (card && card === armed && !event.repeat && chooseOnCard(card, CHOICES[key])) event.preventDefault();
 }
-document.addEventListener("click", (event) => arm(event.target.closest(".card.is-open")));
 document.addEventListener("focusin", (event) => { if (armed && !event.target.closest(".asked")?.contains(armed) && !armed.contains(event.target)) arm(null); });
 
 function escape() {
@@ -122,7 +160,7 @@ const keys = {
   "?": () => document.getElementById("help").showModal(),
 };
 
-document.addEventListener("keydown", (event) => {
+export function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape") { if (isTyping(event.target)) event.target.blur(); else escape(); return; }
   if (isTyping(event.target)) return;
@@ -132,17 +170,22 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   arm(null);
   keys[event.key]();
-});
+}
 
-document.addEventListener("click", (event) => {
-  if (event.target.closest("[data-fold]")) fold();
-  if (event.target.closest("[data-help]")) document.getElementById("help").showModal();
-  const replay = event.target.closest("a[data-replay]");
-  if (replay && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); replayFrom(seqHere()); }
-  const onward = event.target.closest(".walk a[data-step]");
-  if (!onward || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
+export function onClick({ target }) {
+  arm(target.closest(".card.is-open"));
+  if (target.closest("[data-fold]")) fold();
+  if (target.closest("[data-help]")) document.getElementById("help").showModal();
+  if (target.closest("a[data-replay]")) replayFrom(seqHere());
+  const comments = target.closest(".comment-mark");
+  if (comments) showComments(comments.dataset.about);
+  const mark = target.closest("a[data-mark]");
+  if (mark) {
+    mark.closest("[popover]:popover-open")?.hidePopover();
+    goTo(Number(mark.dataset.mark));
+  }
+  const onward = target.closest(".walk a[data-step]");
+  if (!onward) return;
   const { walk: what } = onward.parentElement.dataset;
   walk(what, Number(onward.dataset.step), walkedTo(what) ?? seqHere()); // the link has the focus now, not the row
-});
-for (const button of document.querySelectorAll("[data-fold], [data-help]")) button.hidden = false;
+}

@@ -38,18 +38,6 @@ document.addEventListener("click", (event) => {
   if (link.dataset.lens && !event.ctrlKey && !event.metaKey && !event.shiftKey) remember(link.dataset.lens);
 });
 
-export const choose = (number) => (number ? nav()?.querySelectorAll("a")[number - 1] : document.querySelector("a[data-steps]"))?.click();
-
-// The failed calls, and all of them again.
-export function toggleFailed() {
-  const box = document.querySelector(".tools-filter [name=is]");
-  if (box) { box.checked = !box.checked; box.form.requestSubmit(); return; }
-  const address = new URL(nav().querySelector("[data-lens=tools]").href);
-  address.searchParams.delete("near");
-  address.searchParams.set("is", "failed");
-  location.assign(address);
-}
-
 const near = document.getElementById("timeline").dataset.near;
 const row = near && (document.getElementById(`e-${near}`) ?? document.getElementById(`r-${near}`));
 if (row) {

@@ -69,7 +69,7 @@ export async function step(what, by, here) {
   if (heading.get(what) === seq) heading.delete(what);
 }
 
-async function goTo(seq, here = seq) {
+export async function goTo(seq, here = seq) {
   const row = document.getElementById(`e-${seq}`);
   if (row && !isAwayBetween(Math.min(here, seq), Math.max(here, seq))) return reveal(row);
   await jump(`${base()}?event=${seq}${document.getElementById("timeline").dataset.kept}`);
@@ -79,19 +79,4 @@ async function goTo(seq, here = seq) {
 document.addEventListener("focusin", (event) => {
   const row = event.target.closest("#timeline [data-seq]");
   for (const [what, marks] of known) if (row && marks.seqs.includes(Number(row.dataset.seq))) show(what, marks, Number(row.dataset.seq));
-});
-
-document.addEventListener("click", (event) => {
-  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-  const mark = event.target.closest("a[data-mark]");
-  if (!mark) return;
-  event.preventDefault();
-  mark.closest("[popover]:popover-open")?.hidePopover();
-  goTo(Number(mark.dataset.mark));
-});
-
-// The head is fetched anew when the session goes on, and says whether there are errors by now.
-document.addEventListener("htmx:afterSettle", () => {
-  const walk = walkOf("error");
-  if (walk?.hidden && document.querySelector("#s-head .s-errors.is-wrong")) walk.hidden = false;
 });

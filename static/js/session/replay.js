@@ -20,10 +20,6 @@ let addressed = 0;
 
 const isOn = () => Boolean(bar());
 const address = (seq) => `${base()}?replay=${seq}`;
-export function replayFrom(seq) {
-  if (isOn()) return location.assign(bar().querySelector("[data-go=leave]").href);
-  location.assign(address(Math.max(1, seq)));
-}
 
 async function fetchSteps(query) {
   const answer = await fetch(`${bar().dataset.steps}?${query}`);

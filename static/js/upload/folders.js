@@ -2,12 +2,11 @@
 
 const OF_THE_SYSTEM = new Set([".DS_Store", "Thumbs.db", "desktop.ini"]);
 
-// The entries have to be taken before the first await: the browser empties the drop after it.
-export async function filesOf(transfer) {
-  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+// `entries` where the browser has them, else the files alone.
+export async function filesOf({ entries, files: alone }) {
   const files = [];
   const unread = [];
-  if (!entries.length) return { files: [...transfer.files].map((file) => ({ file, path: "" })), unread };
+  if (!entries.length) return { files: alone.map((file) => ({ file, path: "" })), unread };
   while (entries.length) {
     const entry = entries.shift();
     const path = entry.fullPath.replace(/^\//, "");

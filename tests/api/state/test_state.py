@@ -59,6 +59,27 @@ def test_a_stale_writer_is_told_so_also_after_a_deletion(api):
 
 
 @pytest.mark.django_db
+def test_the_log_says_who_wrote_what_over_which_version_and_has_no_values(api):
+    path = opened(api, "1", user_id="ines")
+    for scope, value in (("session", "first"), ("session", "second"), ("user", "first")):
+        ok(put(api, path, scope=scope, key="cart", value=value))
+    ok(delete(api, f"{path}?key=cart"))
+    ok(put(api, path, key="cart", value="third"))
+    ok(delete(api, path))
+    ok(delete(api, path))
+    told = ok(api.get(path.replace("state", "events")))["items"]
+    assert [(event["kind"], event["data"]) for event in told] == [
+        ("status", {"type": "state_set", "scope": "session", "key": "cart", "version": 1, "replaced": 0}),
+        ("status", {"type": "state_set", "scope": "session", "key": "cart", "version": 2, "replaced": 1}),
+        ("status", {"type": "state_set", "scope": "user", "key": "cart", "version": 1, "replaced": 0}),
+        ("status", {"type": "state_deleted", "scope": "session", "key": "cart", "version": 3, "replaced": 2}),
+        ("status", {"type": "state_set", "scope": "session", "key": "cart", "version": 4, "replaced": 0}),
+        ("status", {"type": "state_cleared", "scope": "session", "values": 1}),
+    ]
+    assert "first" not in json.dumps(told)
+
+
+@pytest.mark.django_db
 def test_what_was_kept_for_a_session_ends_with_it(api, workspace):
     path = opened(api, "1", user_id="ines")
     for scope in ("session", "user", "app"):

@@ -1,7 +1,11 @@
 // The client against a real desk (COUNTERSIGN_URL, COUNTERSIGN_API_KEY). Run by test_typescript.py.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, mkdtempSync, readdirSync } from "node:fs";
 import http from "node:http";
+import { tmpdir } from "node:os";
 import { test } from "node:test";
 
 const { DeskError, NotSent, Session, StateConflict } = await import(process.env.COUNTERSIGN_CLIENT);
@@ -86,8 +90,7 @@ test("answers that are lost double nothing, a desk that is away loses nothing", 
   const texts = (await new Session("ts-lost", "Shop").events()).map((event) => event.text);
   assert.deepEqual(texts, Array.from({ length: 50 }, (_, n) => `message ${n}`));
   const again = new Session("ts-lost", "Shop");
-  again.sendMessage("twice", "user", { clientId: "one" });
-  again.sendMessage("twice", "user", { clientId: "one" });
+  for (let n = 0; n < 2; n += 1) again.record("user_message", { text: "twice", at: "2026-01-01T00:00:00Z" }, "one");
   await again.flush();
   assert.equal(again.progress().repeated, 1);
 });
@@ -149,6 +152,71 @@ test("what does not fit is told of in the log", async () => {
   await session.flush();
   const events = await session.events();
   assert.equal(events.at(-2).text, `${10 - kept} event(s) before this one were not recorded: too many waited`);
+});
+
+test("what a killed process has not sent, the next one sends once, and what a running one holds stays with it", async (t) => {
+  let isAway = true;
+  const proxy = await inFront((_, response) => isAway && response.writeHead(503).end());
+  const spool = mkdtempSync(`${tmpdir()}/spool-`);
+  const program = `
+    const { Session } = await import(process.env.COUNTERSIGN_CLIENT);
+    const session = new Session("ts-killed", "Shop", { userId: "ines", onError() {} });
+    for (let n = 0; n < 30; n += 1) session.sendMessage("message " + n, "user");
+    console.log("recorded");
+    setInterval(() => {}, 1000);`;
+  const env = { ...process.env, COUNTERSIGN_URL: proxy.url, COUNTERSIGN_SPOOL: spool };
+  const killed = spawn(process.execPath, ["--input-type=module", "-e", program], { env });
+  t.after(() => killed.kill("SIGKILL"));
+  await once(killed.stdout, "data");
+  const [folder] = readdirSync(spool);
+  const [file] = readdirSync(`${spool}/${folder}`);
+  const options = { url: proxy.url, spool };
+  assert.ok(new Session("ts-other", "Shop", options));
+  assert.deepEqual(readdirSync(`${spool}/${folder}`), [file]);
+  killed.kill("SIGKILL");
+  await once(killed, "exit");
+  isAway = false;
+  appendFileSync(`${spool}/${folder}/${file}`, '{"client_id": "half a li');
+  const next = await Session.create("ts-killed", "Shop", options);
+  for (let tries = 0; readdirSync(`${spool}/${folder}`).length && tries < 600; tries += 1) {
+    await new Promise((resolve) => { setTimeout(resolve, 100); });
+  }
+  next.sendMessage("the last one", "user");
+  const said = (await next.history({ limit: 100 })).map(({ text }) => text);
+  assert.deepEqual(said, [...Array.from({ length: 30 }, (_, n) => `message ${n}`), "the last one"]);
+  assert.deepEqual(readdirSync(`${spool}/${folder}`), []);
+  proxy.close();
+});
+
+test("with whenFull wait nothing is dropped, and who awaits waits for room; strict throws", async () => {
+  let isAway = true;
+  const proxy = await inFront((_, response) => isAway && response.writeHead(503).end());
+  const options = { url: proxy.url, limit: 2000, onError() {} };
+  const patient = new Session("ts-patient", "Shop", { ...options, whenFull: "wait" });
+  for (let n = 0; n < 30; n += 1) assert.notEqual(patient.sendMessage(`message ${n}`), "");
+  let hasRoom = false;
+  const waiting = patient.toolCall("find", {}, () => { hasRoom = true; });
+  await new Promise((resolve) => { setTimeout(resolve, 300); });
+  assert.equal(hasRoom, false);
+  isAway = false;
+  await waiting;
+  assert.equal((await patient.history({ limit: 100 })).length, 30);
+  isAway = true;
+  const strict = new Session("ts-strict", "Shop", { ...options, strict: true });
+  assert.throws(() => { for (let n = 0; n < 30; n += 1) strict.sendMessage("x".repeat(100)); }, DeskError);
+  assert.throws(() => new Session("x", "Shop", { whenFull: "never" }), TypeError);
+  isAway = false;
+  await strict.flush();
+  proxy.close();
+});
+
+test("without a disk that takes events they wait in memory, and it is said", async () => {
+  const told = [];
+  const session = new Session("ts-no-disk", "Shop", { spool: process.execPath, onError: ({ message }) => told.push(message) });
+  session.sendMessage("kept all the same");
+  assert.equal(await session.flush(), true);
+  assert.match(told.join(), /^events wait in memory alone/);
+  new Session("ts-no-disk", "Shop", { spool: false }).sendMessage("no spool wanted");
 });
 
 test("state has versions, and two writers lose nothing", async () => {

@@ -18,6 +18,10 @@ export async function program(): Promise<string> {
   const due: number = (await session.retention()).messages_in_sight + (await session.showPruned()).messages + taken;
   // @ts-expect-error: no such word of a retention
   new Session("b", "Shop", { retention: { ttl_days: 1 } });
+  const patient = new Session("c", "Shop", { whenFull: "wait", strict: true, spool: false });
+  await patient.room();
+  // @ts-expect-error: drop or wait
+  new Session("d", "Shop", { whenFull: "never" });
   const error: DeskError = new StateConflict("x");
   return [sent, found.order, decision.status, said.length, file.length, version, cart.length, error.status, due].join();
 }

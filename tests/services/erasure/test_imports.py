@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import io
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
-from sessions_app.models import AuditEntry, Session, Tombstone
+from sessions_app.models import AuditEntry, Event, Session, Tombstone
 from sessions_app.services import audit, workspaces
+from sessions_app.services.log.erasure import CannotErase
+from sessions_app.services.retention import policies
 from tests.services.files import OWNER, transcript, vcon
 from tests.services.imports.test_imports import drop, start
 from vcon_app.models import Companion, FileRemoval, Import, SourceDocument
 from vcon_app.services.documents import documents, storage
-from vcon_app.services.erasure import erasing, file_removal
+from vcon_app.services.erasure import erasing, file_removal, months
 from vcon_app.services.imports import demo
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +50,25 @@ def archive(**members: bytes) -> bytes:
         for name, data in members.items():
             file.writestr(f"{name}.jsonl", data)
     return packed.getvalue()
+
+
+def test_a_hold_refuses_every_way_of_deleting_the_import_its_session_and_its_month(workspace, document_storage, erase):
+    imported = drop(workspace, transcript(4), "case 4711.jsonl")
+    session = Session.objects.get()
+    policies.set_policy(session.pk, {"immutable": True}, by=BY)
+    for subject in (imported, session):
+        with pytest.raises(CannotErase, match="on hold"):
+            erase(subject, reason="away with it")
+    kept = Event.objects.count()
+    drop(workspace, transcript(6, OTHER), "another.jsonl")
+    erased = months.erase_before(timezone.localdate() + timedelta(days=40), by=BY, reason="all of it")
+    months.sweep()
+    assert erased.sessions == 1 and "on hold" in erased.stays[session.pk]
+    assert Session.objects.get() == session and Event.objects.count() == kept
+    assert imported.document.sha256 in files(document_storage)
+    policies.set_policy(session.pk, {"immutable": False}, by=BY, is_admin=True)
+    erase(imported, reason="the case is over")
+    assert not Session.objects.exists() and imported.document.sha256 not in files(document_storage)
 
 
 def test_the_import_its_session_and_its_file_go(workspace, document_storage, erase):

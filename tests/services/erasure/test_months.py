@@ -59,6 +59,17 @@ def made(agent, day: int) -> Session:
     return session
 
 
+def test_a_month_with_a_session_on_hold_loses_the_others_alone(january):
+    held, *others = january
+    policies.set_policy(held.pk, {"immutable": True}, by=BY)
+    Session.objects.filter(pk=held.pk).update(updated_at=JANUARY)
+    erased = months.erase_before(DAY, by=BY, reason="for a year")
+    assert (erased.sessions, erased.parts, list(erased.stays)) == (len(others), [], [held.pk])
+    months.sweep()
+    assert PART in part_names() and list(Session.objects.all()) == [held]
+    assert set(Event.objects.values_list("session_id", flat=True)) == {held.pk}
+
+
 def test_a_month_goes_whole_with_a_tombstone_of_each_session(january, session):
     append(session, user("Stays"))
     ends = {each.pk: bytes(EventLink.objects.get(session=each).hash).hex() for each in january}

@@ -1,0 +1,28 @@
+// What a page is read without comes when it is needed first: keys with the walks, replay, cards, the composer.
+
+import { lazy } from "./lazy.js";
+
+const keys = lazy(() => import("./keys.js"));
+document.addEventListener("keydown", (event) => keys.tell("onKey", event));
+
+const OWN = "a[data-replay], a[data-mark], .walk a[data-step], .comment-mark"; // a mark lies in what a click opens
+const TOLD = `${OWN}, [data-fold], [data-help]`;
+document.addEventListener("click", (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  if (event.target.closest(OWN)) event.preventDefault();
+  if (keys.isAsked() || event.target.closest(`${TOLD}, .card.is-open`)) keys.tell("onClick", event);
+});
+for (const button of document.querySelectorAll("[data-fold], [data-help]")) button.hidden = false;
+
+document.addEventListener("focusin", ({ target }) => { if (target.matches("textarea[name=text]")) import("../send-keys.js"); });
+
+let watched = false;
+function look() {
+  if (document.getElementById("replay")) import("./replay.js");
+  if (watched || !document.querySelector(".card.is-open")) return;
+  watched = true;
+  import("../card-keys.js");
+  import("../attention.js").then(({ watchCards }) => watchCards());
+}
+document.addEventListener("htmx:afterSwap", look);
+look();
