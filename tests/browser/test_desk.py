@@ -318,3 +318,25 @@ def test_a_dropped_folder_gives_its_files_on_any_page(open_page, agent):
     page.get_by_role("link", name="Imports").last.click()
     page.get_by_text("0 of 2 done").wait_for()
     assert set(Import.objects.values_list("folder", "filename")) == {("week", "one.json"), ("week", "two.json")}
+
+
+def test_the_palette_finds_pages_actions_and_sessions(open_page, agent):
+    session_of(agent, title="Order 4711 <b>refund</b>")
+    page = open_page("/agents/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("usa")
+    page.get_by_role("option", name="Usage page").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/usage/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("4711")
+    page.get_by_role("option", name="Order 4711 <b>refund</b> session").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/chat/*")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("compare")
+    page.get_by_role("option", name="Compare with another session").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/sessions/compare/*")
+    page.keyboard.press("?")
+    page.get_by_role("heading", name="Keys").wait_for()
