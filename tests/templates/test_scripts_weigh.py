@@ -17,11 +17,6 @@ from config.env import BASE_DIR
 
 MOST = 120_000
 """Bytes as they are sent, of every page."""
-<<<<<<< HEAD
-=======
-MOST_READ = 188_000
-"""Bytes as a browser reads them, comments and all: what the dearest page has, a session's."""
->>>>>>> h/desk
 TEMPLATES = BASE_DIR / "templates"
 SCRIPT = re.compile(r"""<script[^>]+src="\{% static '([^']+\.js)' %\}\"""")
 IMPORT = re.compile(r"""^(?:import|export)\b[^"';]*["'](\.[^"']+)["'];|import\(["'](\.[^"']+)["']\)""", re.MULTILINE)
