@@ -1,4 +1,4 @@
-"""What a page brings of JavaScript, with htmx and all that its scripts import or fetch later: at most 120 KB of transfer.
+"""What a page brings of JavaScript, with htmx and all that its scripts import or fetch later: at most 120 KB sent.
 
 What a browser reads when a page opens is held by ``browser/test_scripts.py``.
 """
