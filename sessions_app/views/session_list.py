@@ -25,7 +25,7 @@ from .pages import page_or_fragment, wants_fragment
 ROWS = 50
 FIRST = 30
 """Rows that the page comes with, more than a screen shows: 20 more are 40 % of what it costs to write and to draw.
-Those follow when somebody scrolls to them.
+``ROWS`` follow when somebody scrolls to their end.
 """
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from sessions_app import tasks
 from sessions_app.models import Approval, CallUsage, ReviewQueue, Role, SavedReason, Session, WebhookDelivery
-from sessions_app.queries.log import event_detail, lenses, marks, outline, story, waterfall
+from sessions_app.queries.log import event_detail, lenses, marks, outline, search, story, waterfall
 from sessions_app.queries.money import ledger as ledger_queries
 from sessions_app.queries.reviews import queues as review_queues
 from sessions_app.queries.sessions import handover_transcript, said, session_list, used
@@ -46,7 +46,7 @@ BOUNDS = (
     (outline, "STRETCH", 50), (outline, "MORE", 40),
     (file_changes, "EVENTS_AT_ONCE", 50), (overview, "EVENTS_AT_ONCE", 50), (waterfall, "EVENTS", 50),
     (handover_transcript, "EVENTS", 100), (handover_transcript, "PROMPTS", 20),
-    (story, "SPAN", 60), (marks, "MOST", 5), (lenses, "COUNTED", 20),
+    (story, "SPAN", 60), (marks, "MOST", 5), (lenses, "COUNTED", 20), (search, "READ_AT_MOST", 200),
     (review_queues, "COUNTED", 100), (review_queues, "COMPARED", 50),
     (said, "FEW", 50), (said, "FEW_TO_READ", 50), (used, "FEW", 50),
 )  # fmt: skip

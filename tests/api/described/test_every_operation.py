@@ -67,7 +67,9 @@ PATHS = Names(described, described.get_root_path({}))["paths"]
 NAMES = [f"{method.upper()} {path}" for path, methods in PATHS.items() for method in methods]
 ENDING = [name for name in NAMES if not re.search(ENDLESS, path_of(name))]
 OF_FILES = [name for name in ENDING if re.search(FILES, path_of(name))]
-whatever_is_generated = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+# How long it takes to make a value says how busy the machine is, and nothing of what is tested.
+UNCHECKED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+whatever_is_generated = settings(suppress_health_check=UNCHECKED, deadline=None)
 
 
 @pytest.fixture(scope="module")
