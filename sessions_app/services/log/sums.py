@@ -102,6 +102,12 @@ OTHERS_CLOCK = "'import', 'otlp'"
 """Origins of sessions that ran elsewhere before they came here: their times are the recorder's. All others began here:
 what a sender claims of its events moves neither their beginning before the session was made nor their end beyond now.
 """
+OF_THE_RUN = f"""
+kind NOT IN ('approval', 'escalation') AND (kind <> 'status' OR document IS NOT NULL)
+OR (SELECT origin NOT IN ({OTHERS_CLOCK}) FROM sessions_app_session WHERE id = %(session)s)
+"""
+"""Whether the time of an event counts: a decision on a session that ran elsewhere, and what the desk notes of it, come
+when its run is over."""
 
 
 def _times(added: str) -> str:
@@ -137,8 +143,9 @@ def _add(called: str, requests: str) -> str:
     kept += [f"CASE WHEN r.turn IS NULL THEN coalesce(t.{n}, 0) ELSE r.{n} END AS {n}" for n in COUNTS]
     return f"""
 WITH logged AS (
-    SELECT turn, min(seq) AS first_seq, max(seq) AS last_seq, count(*) AS event_count, min(at) AS started_at,
-           max(at) AS ended_at, count(*) FILTER (WHERE kind = 'error') AS errors,
+    SELECT turn, min(seq) AS first_seq, max(seq) AS last_seq, count(*) AS event_count,
+           min(at) FILTER (WHERE {OF_THE_RUN}) AS started_at, max(at) FILTER (WHERE {OF_THE_RUN}) AS ended_at,
+           count(*) FILTER (WHERE kind = 'error') AS errors,
            array_agg(DISTINCT model) FILTER (WHERE model IS NOT NULL) AS models,
            min(seq) FILTER (WHERE kind = 'user_message' AND depth = 0) AS prompt_seq
     FROM sessions_app_event WHERE session_id = %(session)s AND seq > %(since)s GROUP BY turn

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
+
+from sessions_app.models import Session
+from sessions_app.services.log import projections
 
 from ..build import answer, append, call, event, user
 
@@ -68,3 +73,25 @@ def test_models_are_known_from_their_messages_where_no_tokens_are_recorded(sessi
     append(session, user(), answer(model="claude-opus-4-5", input_tokens=1), event("reasoning", model="a draft"))
     session.refresh_from_db()
     assert session.model_names == ["claude-opus-4-5", "gpt-4o", "gpt-5"]
+
+
+def test_a_decision_on_a_run_from_elsewhere_moves_neither_its_beginning_nor_its_end(agent):
+    began, ended = datetime(2026, 3, 2, 9, tzinfo=UTC), datetime(2026, 3, 2, 10, tzinfo=UTC)
+    kinds = ("approval", "escalation", "status")
+    for origin in ("import", "otlp", "api"):
+        session = Session.objects.create(
+            workspace_id=agent.workspace_id, agent=agent, origin=origin, created_at=began - timedelta(days=1)
+        )
+        append(session, user(at=began), event("agent_message", "said", at=ended))
+        append(session, *(event(kind, kind, at=ended + timedelta(days=7)) for kind in kinds))
+        append(session, event("approval", "before", at=began - timedelta(days=7)))
+        session.refresh_from_db()
+        turn = session.turns.get(index=1)
+        is_elsewhere = origin != "api"
+        assert (turn.ended_at == ended, turn.started_at == began) == (is_elsewhere, is_elsewhere), origin
+        assert not is_elsewhere or (session.started_at, session.ended_at) == (began, ended)
+        before = (session.started_at, session.ended_at, turn.started_at, turn.ended_at)
+        projections.rebuild(session.pk)
+        session.refresh_from_db()
+        turn.refresh_from_db()
+        assert (session.started_at, session.ended_at, turn.started_at, turn.ended_at) == before
