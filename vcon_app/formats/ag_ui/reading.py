@@ -154,7 +154,7 @@ class Reading:
         if run in self.subagents:
             key, name = self.subagents[run]
             line.depth, line.parent, line.agent = 1, key, ("subagent", name)
-        elif run:  # its start stands in no recording of this run
+        elif run and line.value.get("type") != "SUBAGENT_STARTED":  # its start stands in no recording of this run
             line.depth, line.agent = 1, ("subagent", run[:ID_LIMIT])
         yield from ()
 
