@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
+from playwright.sync_api import expect
 
 from config.database.postgres import wait_until
 from sessions_app.models import Approval, Event, Role, Session
@@ -180,7 +181,7 @@ def test_on_a_phone_the_inbox_is_a_list_and_then_a_card(open_page, agent):
     assert not page.locator(f"#approval-{approval.id}").is_visible()
     page.locator(f"#line-{approval.id}").click()
     page.locator(f"#approval-{approval.id}").get_by_role("button", name="Approve").wait_for()
-    assert not page.locator(f"#line-{approval.id}").is_visible()
+    expect(page.locator(f"#line-{approval.id}")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.get_by_role("link", name="All 1 pending").click()
     page.locator(f"#line-{approval.id}").wait_for()

@@ -201,7 +201,7 @@ def test_period_without_usage_says_so(viewer, workspace):
 def test_other_workspaces_are_not_counted(charlie, agent):
     ran(agent, title="Secret")
     for query in ("", "?by=session", "?by=agent&from=ever", "?agent=refund-agent"):
-        assert "Nothing was used" in words(charlie.get(f"/usage/{query}"))
+        assert "No usage in this period" in words(charlie.get(f"/usage/{query}"))
     assert len(download(charlie, "?by=session")) == 2
 
 

@@ -47,7 +47,7 @@ def test_a_session_that_was_not_read_yet_says_so(reviewer, agent):
     session = session_with(agent, failing(1))
     RunSummary.objects.all().delete()
     page = Page(reviewer.get(path_of(session)).content)
-    assert "has not been read for what happened in it yet" in page.text and "They are not grouped yet" in page.text
+    assert "has not been summarized yet" in page.text and "They are not grouped yet" in page.text
 
 
 def test_the_list_says_it_in_a_title_with_one_query(reviewer, agent):
