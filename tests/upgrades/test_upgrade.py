@@ -178,7 +178,8 @@ from sessions_app.queries.money import usage, usage_of_turns, usage_totals
 with transaction.atomic(), connection.cursor() as cursor:
     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")  # approvals expire meanwhile
     for workspace in Workspace.objects.all():
-        scope = {"workspace": workspace.pk, "from": None, "to": None, "agent": "", "origin": "", "tag": "", "limit": 999}
+        every = {"from": None, "to": None, "agent": "", "origin": "", "tag": "", "limit": 999}
+        scope = every | {"workspace": workspace.pk}
         print("turns", usage_totals.total(scope)[3])
         for by in usage.GROUPS:
             kept, counted = usage_totals.ranked(by, scope), usage_of_turns.ranked(by, scope)
