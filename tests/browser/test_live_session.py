@@ -16,6 +16,7 @@ from sessions_app.models import Event, Session, TurnInFlight
 from sessions_app.runtimes import worker
 from sessions_app.runtimes.run import TurnRun
 from sessions_app.runtimes.scripted import SECONDS_BETWEEN
+from sessions_app.services import notify
 from sessions_app.services.log import links
 from sessions_app.services.log.events import append
 
@@ -200,7 +201,8 @@ def test_pieces_join_by_where_they_begin_and_a_gap_waits_for_the_whole(open_page
         piece = {"request": "r", "offset": offset, "text": text}
         page.evaluate("async piece => (await import('/static/js/session/writing.js')).addText(piece)", piece)
 
-    said(0, "A 🦜 says")
+    notify.text_written(session.pk, "r", 0, "A 🦜 says")  # from the desk: with it comes the script that joins pieces
+    expect(written).to_have_text("A 🦜 says")
     said(8, " <b>hi")  # characters of Unicode: the parrot is one, and two units of the browser
     said(0, "A 🦜")  # come twice
     expect(written).to_have_text("A 🦜 says <b>hi")

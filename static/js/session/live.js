@@ -6,7 +6,6 @@ import { back, isLost, lost, pause } from "./connection.js";
 import { askFrame } from "./frame.js";
 import { base, go, toTheEnd as toTheEndOfRows } from "./navigation.js";
 import { fetchInPlace, refresh, refreshById } from "./pieces.js";
-import { addText, expectRow } from "./writing.js";
 import { gettext } from "../words.js";
 
 const live = document.getElementById("live");
@@ -23,6 +22,7 @@ let turnStateTimer = null;
 let outlineTimer = null;
 let outlineFrom = Infinity;
 let reopening = null;
+let writing = null; // writing.js, once a message is being written
 const REOPEN = 3_000; // ms: what browsers wait themselves where an answer was no stream at all
 
 function open() {
@@ -35,8 +35,11 @@ function open() {
     addEvent(JSON.parse(message.data));
   });
   source.addEventListener("said", (message) => {
-    addText(JSON.parse(message.data));
-    if (follow) toTheEnd();
+    writing ??= import("./writing.js");
+    writing.then(({ addText }) => {
+      addText(JSON.parse(message.data));
+      if (follow) toTheEnd();
+    });
   });
   source.addEventListener("session", (message) => {
     const { status, event_count, pending_approvals, queued_messages } = JSON.parse(message.data);
@@ -73,7 +76,7 @@ document.addEventListener("visibilitychange", () => (document.hidden ? close() :
 
 function addEvent(event) {
   unseen += 1;
-  expectRow(event);
+  writing?.then(({ expectRow }) => expectRow(event));
   if (tail()) refreshTail();
   else announce();
   if (event.kind === "tool_result") refreshOpenCalls();
