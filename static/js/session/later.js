@@ -21,8 +21,8 @@ function look() {
   if (document.getElementById("replay")) import("./replay.js");
   if (watched || !document.querySelector(".card.is-open")) return;
   watched = true;
-  import("../card-keys.js");
-  import("../attention.js").then(({ watchCards }) => watchCards());
+  Promise.all([import("../attention.js"), import("../card-keys.js")])
+    .then(([{ watchCards }]) => watchCards(), () => { watched = false; }); // asked for again with the next change of the page
 }
 document.addEventListener("htmx:afterSwap", look);
 look();

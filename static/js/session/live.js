@@ -35,9 +35,9 @@ function open() {
     addEvent(JSON.parse(message.data));
   });
   source.addEventListener("said", (message) => {
-    writing ??= import("./writing.js");
-    writing.then(({ addText }) => {
-      addText(JSON.parse(message.data));
+    writing ??= import("./writing.js").catch(() => { writing = null; }); // asked for again with the next piece
+    writing.then((came) => {
+      came?.addText(JSON.parse(message.data));
       if (follow) toTheEnd();
     });
   });
@@ -76,7 +76,7 @@ document.addEventListener("visibilitychange", () => (document.hidden ? close() :
 
 function addEvent(event) {
   unseen += 1;
-  writing?.then(({ expectRow }) => expectRow(event));
+  writing?.then((came) => came?.expectRow(event));
   if (tail()) refreshTail();
   else announce();
   if (event.kind === "tool_result") refreshOpenCalls();
