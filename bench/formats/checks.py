@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -37,6 +37,19 @@ NOT_BY_VCON = {
 """Files whose events come back otherwise, and why nothing else can be."""
 
 
+def sessions_of(drafts: Iterable[Draft]) -> list[tuple[SessionDraft, list[EventDraft]]]:
+    """Each session as it is known at the end of the file, with its events."""
+    found: dict[str, tuple[SessionDraft, list[EventDraft]]] = {}
+    events: list[EventDraft] = []
+    for draft in drafts:
+        if isinstance(draft, SessionDraft):
+            events = found.get(draft.external_id, (draft, []))[1]
+            found[draft.external_id] = (draft, events)
+        elif isinstance(draft, EventDraft):
+            events.append(draft)
+    return list(found.values())
+
+
 @dataclass
 class Reading:
     """A file and what its reader makes of it; ``refusal`` instead of drafts where it says it cannot."""
@@ -53,16 +66,7 @@ class Reading:
 
     @cached_property
     def sessions(self) -> list[tuple[SessionDraft, list[EventDraft]]]:
-        """Each session as it is known at the end of the file, with its events."""
-        found: dict[str, tuple[SessionDraft, list[EventDraft]]] = {}
-        events: list[EventDraft] = []
-        for draft in self.drafts:
-            if isinstance(draft, SessionDraft):
-                events = found.get(draft.external_id, (draft, []))[1]
-                found[draft.external_id] = (draft, events)
-            elif isinstance(draft, EventDraft):
-                events.append(draft)
-        return list(found.values())
+        return sessions_of(self.drafts)
 
     @property
     def rules(self) -> set[str]:

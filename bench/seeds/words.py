@@ -18,6 +18,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from bench.formats.checks import sessions_of
 from bench.formats.corpus import CORPUS, LISTS, OPAQUE
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, FormatError, SessionDraft, ToolDraft
@@ -57,7 +58,7 @@ def lost(data: bytes) -> list[tuple[str, str]] | None:
         drafts = list(registry.reader(name).read(io.BytesIO(data)))
     except FormatError:
         return None
-    sessions = _sessions(drafts)
+    sessions = sessions_of(drafts)
     if not sessions:
         return None
     shown = "\n".join(_shown(drafts, sessions, name, data))
@@ -110,18 +111,6 @@ def _cells(data: bytes) -> Iterator[tuple[str, str]]:
                 for cell in row:
                     if isinstance(cell, str):
                         yield from ((f"/{table}{place}", text) for place, text in _of_text(cell))
-
-
-def _sessions(drafts: list[Any]) -> list[Session]:
-    found: dict[str, Session] = {}
-    events: list[EventDraft] = []
-    for draft in drafts:
-        if isinstance(draft, SessionDraft):
-            events = found.get(draft.external_id, (draft, []))[1]
-            found[draft.external_id] = (draft, events)
-        elif isinstance(draft, EventDraft):
-            events.append(draft)
-    return list(found.values())
 
 
 def _is_no_text(place: str, text: str) -> bool:

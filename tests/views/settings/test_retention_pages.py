@@ -146,7 +146,7 @@ def test_an_admin_sees_what_would_go_before_saying_how_long_sessions_are_kept(ad
     assert "Delete sessions after" not in words(reviewer.get(KEEP, {"keep_days": 3}))
     assert reviewer.post(KEEP, {"keep_days": 3}).status_code == 403
     saved = words(admin.post(KEEP, {"keep_days": 3}, follow=True))
-    assert "Sessions are deleted 3 days after their last event" in saved and "What is over now" in saved
+    assert "Sessions are deleted 3 days after their last event" in saved and "Old enough now" in saved
     assert "Sessions are deleted 3 days after their last event." in words(reviewer.get(SETTINGS))
     assert Session.objects.filter(pk=talk.pk).exists()
     assert "Sessions are kept for good." in words(admin.post(KEEP, {}, follow=True))
