@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.test import override_settings
 
 from sessions_app.models import Agent, Session, Workspace
 from sessions_app.services import agents, audit, workspaces
@@ -61,3 +64,13 @@ def import_document(workspace, document_storage) -> Callable[..., Import]:
         return started
 
     return run_import
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Static files as production has them: what collectstatic writes."""
+    root = tmp_path_factory.mktemp("static")
+    storage = settings.STORAGES | {"staticfiles": {"BACKEND": "config.static_files.HashedFilesStorage"}}
+    with override_settings(STATIC_ROOT=root, STORAGES=storage):
+        call_command("collectstatic", verbosity=0, interactive=False)
+    return root

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from django.conf import settings
-from django.core.management import call_command
-from django.test import override_settings
 from playwright.sync_api import expect
 
 from bench.looks import desk
@@ -17,16 +14,6 @@ PAGES = ("home", "sessions", "inbox", "agent", "usage", "session-story", "sessio
 """One of each kind of page that has scripts of its own; ``bench.looks`` has all pages."""
 FETCHED = """() => performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname)
     .filter((name) => name.startsWith("/static/") && name.endsWith(".js"))"""
-
-
-@pytest.fixture(scope="module")
-def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Scripts as production has them."""
-    root = tmp_path_factory.mktemp("static")
-    storage = settings.STORAGES | {"staticfiles": {"BACKEND": "config.static_files.HashedFilesStorage"}}
-    with override_settings(STATIC_ROOT=root, STORAGES=storage):
-        call_command("collectstatic", verbosity=0, interactive=False)
-    return root
 
 
 @pytest.fixture(autouse=True)

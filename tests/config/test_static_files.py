@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
-from django.test import override_settings
 
 HASHED = re.compile(r"(.+)\.[0-9a-f]{12}\.js")
 HASH = re.compile(r"\.[0-9a-f]{12}(?=\.js)")
@@ -16,16 +14,6 @@ IMPORTED_SHEET = re.compile(r'^@import "(.+?)";$', re.MULTILINE)
 RULES = re.compile(r"url\(.*?\)")
 """Addresses in a sheet are written anew; what follows the last of them is as it was."""
 IMPORTED = re.compile(r"""(?:^import\s*(?:.*?\s+from\s*)?|\bimport\()["'](.+?)["']\)?""", re.MULTILINE)
-
-
-@pytest.fixture(scope="module")
-def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What collectstatic writes."""
-    root = tmp_path_factory.mktemp("static")
-    storage = settings.STORAGES | {"staticfiles": {"BACKEND": "config.static_files.HashedFilesStorage"}}
-    with override_settings(STATIC_ROOT=root, STORAGES=storage):
-        call_command("collectstatic", verbosity=0, interactive=False)
-    return root
 
 
 @pytest.fixture(scope="module")
