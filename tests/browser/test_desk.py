@@ -96,6 +96,18 @@ def test_several_chosen_files_come_in_and_a_hostile_name_runs_nothing(open_page)
     assert page.locator("main img").count() == 0
 
 
+def test_files_that_were_chosen_before_the_script_arrived_are_sent_with_it(open_page):
+    page = open_page("/settings/")
+    held = []
+    page.route("**/upload/queue*.js", lambda route: held.append(route))
+    page.goto("/imports/")
+    page.set_input_files("#files", [a_file("early.json")])
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    page.get_by_role("link", name="early.json").wait_for()
+
+
 def test_a_file_over_the_limit_is_told_before_it_is_sent(open_page, settings):
     settings.MAX_UPLOAD_BYTES = 1_000
     page = open_page("/imports/")

@@ -19,10 +19,8 @@ if (form) {
   form.classList.add("live");
   for (const input of form.querySelectorAll("input[type=file]")) {
     input.required = false;
-    input.addEventListener("change", () => {
-      add([...input.files].map((file) => ({ file, path: file.webkitRelativePath })));
-      input.value = "";
-    });
+    input.addEventListener("change", () => chosen(input));
+    if (input.files.length) chosen(input); // before this script was there: on a slow line that takes seconds
   }
   form.addEventListener("submit", (event) => event.preventDefault());
 }
@@ -36,6 +34,11 @@ export async function take(dropped) {
   for (const name of unread) fail(name, gettext("cannot be read on your machine; nothing of it was sent"));
   if (!files.length && !unread.length) fail(gettext("The folder"), gettext("has no files"));
   add(files);
+}
+
+function chosen(input) {
+  add([...input.files].map((file) => ({ file, path: file.webkitRelativePath })));
+  input.value = "";
 }
 
 function prepare() {
