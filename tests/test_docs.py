@@ -38,6 +38,11 @@ def test_the_table_of_agents_has_every_page_of_the_gate():
     assert pages == {f"docs/gate/{path.name}" for path in (ROOT / "docs" / "gate").glob("*.md")}
 
 
+def test_every_page_of_the_docs_is_named_in_the_readme():
+    told = set(re.findall(r"\]\((docs/\w[\w-]*\.md)", (ROOT / "README.md").read_text()))
+    assert told == {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+
+
 def test_every_script_that_the_readme_names_is_there():
     named = set(re.findall(r"script/\w+", (ROOT / "README.md").read_text()))
     assert {"script/server", "script/test"} <= named
