@@ -4,7 +4,7 @@ import { CHOICES, chooseOnCard, closeChoice } from "../card-keys.js";
 import { isTyping } from "../keyboard.js";
 import { isRead, underBars } from "./frame.js";
 import { goTo, step as walk, walkedTo } from "./marks.js";
-import { base, closeInspector, closeSearch, go, toTheEnd } from "./navigation.js";
+import { base, closeInspector, closeSearch, focusTurn, go, toTheEnd } from "./navigation.js";
 import { showSide } from "./side.js";
 import { toggleStrip } from "./strip.js";
 import { awayBetween, bringBack, openedAway } from "./windows.js";
@@ -48,7 +48,7 @@ function turn(by) {
   const to = inside ? here : isAway ? null : neighbour;
   if (to && !to.matches(".continued")) {
     to.scrollIntoView({ block: "start" });
-    handle(first(to) ?? to).focus({ preventScroll: true });
+    focusTurn(to);
     return;
   }
   const mark = document.querySelector(`#outline li[data-turn="${here?.dataset.turn}"]`);

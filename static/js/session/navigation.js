@@ -77,12 +77,16 @@ eachFrame(() => {
   };
 });
 
+const focusOn = (row) => (row.matches("details") ? row.querySelector("summary") : row).focus({ preventScroll: true });
+// Who went to a turn goes on from it: keys that scroll or step act there, and no longer on the outline.
+export const focusTurn = (turn) => focusOn(turn.querySelector("[data-seq]") ?? turn);
+
 // Opens everything a row lies in, and shows it.
 export function reveal(row) {
   for (let fold = row.parentElement?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
   if (row.matches(".turn-head")) jumpTo(row);
   else row.scrollIntoView({ block: "center" });
-  (row.matches("details") ? row.querySelector("summary") : row).focus({ preventScroll: true });
+  focusOn(row);
 }
 
 // A jump to an event that the server finds (?what=error): it is shown and focused, and opens no inspector.
@@ -99,6 +103,12 @@ export async function go(href, seq, addressOf = () => href) {
   if (row) reveal(row);
   else window.scrollTo({ top: window.scrollY + byId("panes").getBoundingClientRect().top - underBars() });
   askFrame();
+}
+
+async function goToTurn(href) {
+  await go(href);
+  const first = document.querySelector("#timeline > .turn");
+  if (first) focusTurn(first);
 }
 
 let inspecting = null; // the event that was asked for last; its inspector may be on its way
@@ -140,7 +150,7 @@ export function closeInspector() {
   emptyInspector();
   const row = document.querySelector(".is-inspected") ?? (seq && rowOf(seq));
   row?.classList.remove("is-inspected");
-  (row?.matches("details") ? row.querySelector("summary") : row)?.focus({ preventScroll: true });
+  if (row) focusOn(row);
   const address = new URL(location);
   address.searchParams.delete("event");
   address.searchParams.delete("tab");
@@ -174,7 +184,7 @@ document.addEventListener("click", (event) => {
     if (rowOf(seq)) { keepPlace(); reveal(rowOf(seq)); history.pushState({ seq }, "", link.href); } else go(link.href, seq);
   } else {
     const here = byId(`t-${turn}`);
-    if (here) { keepPlace(); jumpTo(here); history.pushState({}, "", link.href); askFrame(); } else go(link.href);
+    if (here) { keepPlace(); jumpTo(here); focusTurn(here); history.pushState({}, "", link.href); askFrame(); } else goToTurn(link.href);
   }
   if (byId("rail").matches(":popover-open")) byId("rail").hidePopover();
 });
@@ -186,6 +196,7 @@ export function closeSearch() {
 document.querySelector(".s-search input")?.addEventListener("input", (event) => { if (!event.target.value) byId("found").replaceChildren(); });
 document.querySelector(".s-search").addEventListener("htmx:afterRequest", () => {
   if (getComputedStyle(byId("rail")).position === "fixed" || !byId("rail").checkVisibility()) byId("rail").showPopover();
+  document.querySelector("a[data-hit]")?.focus(); // n and N, which are text in the field, go through the hits from here
 });
 
 // The fragment of #e-87 never reached the server; with ?event=87 the page holds that event.
