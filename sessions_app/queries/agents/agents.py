@@ -30,7 +30,7 @@ CHATS_LOOKED_AT = 200
 """Chats with the assistant among which those about one agent are looked for."""
 SUMMED = (
     "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_recorded", "cost_priced",
-    "unpriced_tokens",
+    "unpriced_tokens", "under_reported",
 )  # fmt: skip
 COUNTS = """
 SELECT agent_id, day, sum(sessions)::bigint, sum(failing)::bigint FROM (

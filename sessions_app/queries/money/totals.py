@@ -21,6 +21,7 @@ class Sums:
     cost_recorded: Decimal | None = None
     cost_priced: Decimal | None = None
     unpriced_tokens: int = 0
+    under_reported: int = 0
 
     total_tokens = Tokens.total_tokens
     cost_amount = Money.cost_amount

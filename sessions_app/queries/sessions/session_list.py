@@ -54,7 +54,7 @@ SUMMED = 500
 """So many sessions are added up for the totals above a list without being asked."""
 ADDED_UP = (
     "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
-    "cost_recorded", "cost_priced", "unpriced_tokens", "turn_count", "tool_call_count", "error_count",
+    "cost_recorded", "cost_priced", "unpriced_tokens", "under_reported", "turn_count", "tool_call_count", "error_count",
     "pending_approvals",
 )  # fmt: skip
 

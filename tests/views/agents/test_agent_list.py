@@ -16,7 +16,7 @@ from sessions_app.services import agents
 
 from ..build import session_of, words
 from ..money.spending import ran
-from ..session.build import asked, call, result, session_with
+from ..session.build import BOT, asked, call, priced, result, said, session_with
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -54,6 +54,19 @@ def test_errors_come_first_where_they_are_asked_for(viewer, three):
 def test_what_cannot_be_understood_is_said(viewer, three, query, told):
     page = viewer.get(f"/agents/?{query}")
     assert page.status_code == 400 and told in words(page)
+
+
+def test_what_a_recorder_counted_too_low_is_at_least_that_for_its_agent_and_above_the_list(viewer, agent):
+    low = priced("0.50", request="r", output_tokens=2, quality="placeholder")
+    session_with(agent, [asked("p", "Write"), said("m", "done", **low)])
+    for page in ("/agents/", f"/agents/{agent.slug}/", "/sessions/", "/sessions/?totals=all"):
+        assert "≥ $0.50" in words(viewer.get(page)), page
+
+
+def test_only_agents_that_run_here_say_what_they_run_on(viewer, workspace, agent):
+    agents.create(workspace.pk, "Parrot", by=BOT, runtime="scripted")
+    shown = words(viewer.get("/agents/"))
+    assert "Parrot scripted" in shown and "external" not in shown
 
 
 def test_health_has_tools_and_errors_by_kind(viewer, agent):

@@ -47,7 +47,7 @@ def other(key: str, kind: str, text: str = "", **more: Any) -> EventDraft:
     return EventDraft(kind=kind, key=key, at=at(4), actor_kind="system", text=text, **more)
 
 
-def priced(cost: str | None = None, request: str | None = None, **tokens: int) -> dict[str, Any]:
+def priced(cost: str | None = None, request: str | None = None, **tokens: Any) -> dict[str, Any]:
     """Usage of a response, for any event."""
     return {"usage": Usage(**tokens), "request": request, "cost": Decimal(cost) if cost else None}
 
