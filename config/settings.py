@@ -226,11 +226,13 @@ BIG_QUEUE = broker.BIG
 CELERY_TASK_ROUTES = {
     f"sessions_app.tasks.{task}": {"queue": queue}
     for queue, tasks in {
-        broker.PEOPLE: ("run_turn", "read_slack", "tell_of_approval", "tell_of_budget", "send_notice"),
+        broker.PEOPLE: (
+            "run_turn", "read_slack", "tell_of_approval", "tell_of_budget", "send_notice", "send_mention", "push_mention",
+        ),
         broker.TURNS: ("run_triggered_turn", "close_session", "look_again", "post_message"),
     }.items()
     for task in tasks
-}
+}  # fmt: skip
 MOST_TURNS_OF_ONE = {broker.PEOPLE: 24, broker.TURNS: 12}
 """Of the threads of a host (``config.processes.parts.THREADS``) three quarters: the rest is there for whoever comes."""
 CELERY_TASK_SERIALIZER = "json"

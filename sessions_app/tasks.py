@@ -16,7 +16,7 @@ from .services.log import run_summaries, search_index, shared_responses
 from .services.money import totals
 from .services.notices import choices, outbox, outgoing_messages, sending
 from .services.retention import sweeping
-from .services.reviews import mention_mails
+from .services.reviews import mention_mails, mention_pushes
 from .services.stops import carrying_out
 from .services.triggers import schedules
 from .services.turns import in_flight
@@ -180,13 +180,20 @@ def post_message(message_id: str) -> None:
 @shared_task
 def sweep_notices() -> int:
     """Called every 5 s by the scheduler: enqueue what is to be sent again, and what a lost message left unsent."""
-    return outgoing_messages.sweep() + choices.write_late_endings() + outbox.sweep() + mention_mails.sweep()
+    notices = outgoing_messages.sweep() + choices.write_late_endings() + outbox.sweep()
+    return notices + mention_mails.sweep() + mention_pushes.sweep()
 
 
 @shared_task
 def send_mention(mention_id: str) -> None:
     """Enqueued when a member who wants mail is named in a comment."""
     mention_mails.send(UUID(mention_id))
+
+
+@shared_task
+def push_mention(mention_id: str) -> None:
+    """Enqueued when a member is named in a comment who has a browser told."""
+    mention_pushes.send(UUID(mention_id))
 
 
 @shared_task

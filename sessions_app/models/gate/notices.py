@@ -101,6 +101,8 @@ class NoticeChoice(models.Model):
     """Mails of low risk are sent together, this long after the first; 0: each by itself."""
     mentions = models.BooleanField(default=False, db_default=False)
     """A mail when somebody names them in a comment."""
+    push_mentions = models.BooleanField(default=True, db_default=True)
+    """A push then, to each browser that they subscribed."""
 
 
 class OutgoingWebhook(models.Model):

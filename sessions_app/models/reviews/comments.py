@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from sessions_app.ids import uuid7
@@ -51,10 +52,16 @@ class Mention(models.Model):
     mail_at = models.DateTimeField(null=True)
     """When a mail about it is tried next; NULL: none is wanted, or it was sent or given up."""
     mail_tries = models.PositiveSmallIntegerField(default=0, db_default=0)
+    push_to = ArrayField(models.UUIDField(), default=list, db_default=[])
+    """Push subscriptions that are still to be told of it."""
+    push_at = models.DateTimeField(null=True)
+    """When they are tried next; NULL: none is left."""
+    push_tries = models.PositiveSmallIntegerField(default=0, db_default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["comment", "member"], name="mention_once")]
         indexes = [
             models.Index(fields=["member", "-id"], name="mention_of_member"),
             models.Index(fields=["mail_at"], condition=~models.Q(mail_at=None), name="mention_to_mail"),
+            models.Index(fields=["push_at"], condition=~models.Q(push_at=None), name="mention_to_push"),
         ]

@@ -39,6 +39,7 @@ class Chosen(TypedDict):
     """What a member can choose."""
 
     mentions: bool
+    push_mentions: bool
     mail: bool
     push: bool
     least_risk: str
@@ -47,7 +48,8 @@ class Chosen(TypedDict):
 
 @transaction.atomic
 def choose(
-    member: Member, *, mail: bool, least_risk: str, push: bool = True, digest_minutes: int = 0, mentions: bool = False
+    member: Member, *, mail: bool, least_risk: str, push: bool = True, digest_minutes: int = 0, mentions: bool = False,
+    push_mentions: bool = True,
 ) -> NoticeChoice:  # fmt: skip
     """Keep what a member wants. Raises ``Refused``."""
     if least_risk not in LEAST:
@@ -55,7 +57,7 @@ def choose(
     if digest_minutes not in DIGESTS:
         raise Refused(f"{digest_minutes} minutes cannot be chosen; use one of {', '.join(map(str, DIGESTS))}")
     chosen = {"mail": mail, "least_risk": least_risk, "push": push, "digest_minutes": digest_minutes}
-    chosen["mentions"] = mentions
+    chosen |= {"mentions": mentions, "push_mentions": push_mentions}
     return NoticeChoice.objects.update_or_create(member=member, defaults=chosen)[0]
 
 

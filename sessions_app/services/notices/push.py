@@ -41,12 +41,9 @@ KEPT = 24 * 3_600
 TOGETHER = "together"
 MOST_NAMED, MOST_NAME = 5, 60
 MOST_ERROR = 300
-TEST = orjson.dumps({
-    "asked": {
-        "tag": "test", "title": "Countersign", "body": "Notices arrive in this browser.", "url": "/settings/notices/",
-    },
-    "ended": [],
-})  # fmt: skip
+TEST = {
+    "tag": "test", "title": "Countersign", "body": "Notices arrive in this browser.", "url": "/settings/notices/",
+}  # fmt: skip
 URGENT = {"high", "critical", "destructive"}
 
 
@@ -71,8 +68,8 @@ def send(notice_id: UUID) -> None:
         _deliver(browser, asked, ended)
 
 
-def send_test(browser: PushSubscription) -> str:
-    """Push a line that says only that notices arrive there; why it was not taken, empty where it was.
+def tell(browser: PushSubscription, told: dict[str, str]) -> str:
+    """Push one thing by itself (``tag``, ``title``, ``body``, ``url``); why it was not taken, empty where it was.
 
     It waits out the pause of the browser as all pushes do; a push service that says the browser is gone has it removed.
     """
@@ -82,7 +79,8 @@ def send_test(browser: PushSubscription) -> str:
         return "it was sent something a moment ago; try again in a while"
     try:
         headers = _headers(browser, [])
-        posting.post(browser.endpoint, headers, push_encryption.encrypt(TEST, browser.p256dh, browser.auth), SECONDS)
+        payload = orjson.dumps({"asked": told, "ended": []})
+        posting.post(browser.endpoint, headers, push_encryption.encrypt(payload, browser.p256dh, browser.auth), SECONDS)
     except Unreadable as unreadable:
         return f"{unreadable}: this host cannot send pushes"
     except posting.Failed as failed:

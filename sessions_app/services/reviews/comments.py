@@ -15,7 +15,7 @@ from sessions_app.models import Comment, Member, Mention, Role, Session
 from .. import audit
 from ..log.sanitise import text
 from ..sessions import lock
-from . import mention_mails
+from . import mention_mails, mention_pushes
 from .problems import NotAllowed, Refused, require
 
 MOST_TEXT = 20_000
@@ -131,6 +131,7 @@ def _mention(comment: Comment, author: Member) -> None:
     Mention.objects.bulk_create((Mention(comment=comment, member=one) for one in named), ignore_conflicts=True)
     if named:
         mention_mails.write(comment.pk, comment.workspace_id)
+        mention_pushes.write(comment.pk, comment.workspace_id)
 
 
 def mentioned(words: str, members: Iterable[Member]) -> list[Member]:

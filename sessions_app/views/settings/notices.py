@@ -50,6 +50,7 @@ def _entered(request: HttpRequest) -> choices.Chosen:
         raise choices.Refused(_('"%(given)s" is no number of minutes') % {"given": minutes[:20]})
     return {
         "mentions": request.POST.get("mentions") == "on",
+        "push_mentions": request.POST.get("push_mentions") == "on",
         "mail": request.POST.get("mail") == "on", "push": request.POST.get("push") == "on",
         "least_risk": request.POST.get("least_risk", ""), "digest_minutes": int(minutes),
     }  # fmt: skip

@@ -98,7 +98,7 @@ def remove(request: access.DeskRequest, subscription_id: UUID) -> HttpResponse:
 def test(request: access.DeskRequest, subscription_id: UUID) -> HttpResponse:
     """Have a browser of one's own show a line, so that nobody learns by a missed approval that pushes do not arrive."""
     found = _own(request, subscription_id)
-    if why := pushes.send_test(found):
+    if why := pushes.tell(found, pushes.TEST):
         told = _("%(browser)s was not reached: %(why)s") % {"browser": found.browser, "why": why}
         messages.error(request, told)
     else:

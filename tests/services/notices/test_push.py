@@ -357,14 +357,14 @@ def test_a_worker_that_dies_leaves_it_to_the_sweep(session, browser, monkeypatch
 
 def test_a_test_is_shown_once_in_the_pause_and_says_nothing_of_calls(rosa, browser):
     mine = PushSubscription.objects.get(member=rosa)
-    assert push.send_test(mine) == ""
+    assert push.tell(mine, push.TEST) == ""
     (pushed,) = browser.pushes
     assert pushed.told["asked"]["body"] == "Notices arrive in this browser." and pushed.told["ended"] == []
-    assert "a moment ago" in push.send_test(mine) and len(browser.pushes) == 1
+    assert "a moment ago" in push.tell(mine, push.TEST) and len(browser.pushes) == 1
 
 
 def test_a_test_finds_that_a_browser_is_gone(service, rosa, browser):
     service.answers = [(410, {})]
     mine = PushSubscription.objects.get(member=rosa)
-    assert "410" in push.send_test(mine)
+    assert "410" in push.tell(mine, push.TEST)
     assert not PushSubscription.objects.filter(pk=mine.pk).exists()
