@@ -33,8 +33,15 @@ def unescaped(text: str) -> str | None:
     return _UNIT.sub(_meant, found[1]) if found else None
 
 
+def of_json(text: str) -> str:
+    """What the strings of a document in JSON say, between its braces; its end may be cut off."""
+    return _UNIT.sub(_meant, text)
+
+
 def _meant(match: re.Match[str]) -> str:
     high, low, code, plain = match.groups()
     if high:
         return (bytes.fromhex(high) + bytes.fromhex(low)).decode("utf-16-be")
-    return chr(int(code, 16)) if code else _PLAIN.get(plain, plain)
+    if not code:
+        return _PLAIN.get(plain, plain)
+    return "\ufffd" if code[0] in "dD" and code[1] in "89abcdefABCDEF" else chr(int(code, 16))  # half of a pair

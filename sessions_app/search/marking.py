@@ -5,17 +5,25 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
+from sessions_app.rendering.unescape import of_json, unescaped
+
 from .typed import Query, Term
 from .words import SIGNS, fold
 
 BEFORE, LENGTH = 60, 200
 """Characters shown before the first found word, and in all."""
 LETTERS = re.compile(f"(?:[^\\W_]|{SIGNS.pattern[:-1]})+")
+DOCUMENT = re.compile(r"(?:\S+ )?(?:\{\"|\[[\[{\"])")
+"""The beginning of arguments or of a result in JSON, behind the name of the tool."""
 Span = tuple[int, int]
 
 
 def snippet(text: str, query: Query) -> list[str]:
-    """Pieces of text, every second one found. Words that are found by a part are marked there."""
+    """Pieces of text, every second one found. Words that are found by a part are marked there. Of JSON, and of what its
+    recorder wrote as JSON twice, as it was meant: nobody said the ``\\n`` in it.
+    """
+    if "\\" in text:
+        text = of_json(text) if DOCUMENT.match(text) else unescaped(text) or text
     spans = sorted({span for term in query.wanted for span in _spans(text, term)})
     start = _start(text, spans[0][0]) if spans else 0
     end = start + LENGTH

@@ -29,6 +29,21 @@ def test_found_words_are_marked(text, query, marked):
     assert "".join(pieces) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "query", "shown"),
+    [
+        (r'"Look at\nthe \"log\"\u2026\nof the container"', "container", 'Look at\nthe "log"…\nof the container'),
+        (r'Bash {"command": "cd a\nmake container", "cwd": "C:\\new"}', "container",
+         'Bash {"command": "cd a\nmake container", "cwd": "C:\\new"}'),
+        (r'Bash {"text": "half \ud83d of the container"}', "container", 'Bash {"text": "half \ufffd of the container"}'),
+        (r"It is in C:\new\test of the container", "container", r"It is in C:\new\test of the container"),
+    ],
+)  # fmt: skip
+def test_escapes_that_nobody_wrote_are_not_shown(text, query, shown):
+    pieces = snippet(text, typed.read(query))
+    assert "".join(pieces) == shown and pieces[1::2] == ["container"]
+
+
 def test_the_piece_begins_shortly_before_the_first_found_word():
     pieces = snippet("word " * 1_000 + "needle" + " word" * 1_000, typed.read("needle"))
     assert pieces[0].startswith("… word") and pieces[1] == "needle" and pieces[2].endswith(" …")
