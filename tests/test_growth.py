@@ -13,7 +13,7 @@ from bench.growth.conversations import RARE
 from bench.growth.make import make
 from bench.growth.plan import Copy
 from bench.growth.templates import Counts
-from sessions_app.models import Approval, SearchBlock, Session
+from sessions_app.models import Approval, RunFinding, RunSummary, SearchBlock, Session
 from sessions_app.queries.sessions import session_list
 from sessions_app.services import audit, workspaces
 from sessions_app.services.log import projections
@@ -41,7 +41,7 @@ def test_copies_say_what_the_product_computes_from_their_logs(copies) -> None:
     assert {copy.factor for copy in copies} >= {1, 2}
     for copy in copies[::2]:
         before = snapshot(copy)
-        assert before["sessions_app_turn"] and before["words"]
+        assert before["sessions_app_turn"] and before["words"] and before["told"]
         projections.rebuild(copy.copy)
         assert snapshot(copy) == before
 
@@ -54,7 +54,11 @@ def snapshot(copy: Copy) -> dict[str, list[Any]]:
     found = SearchBlock.objects.filter(session_id=copy.copy).values_list("words", flat=True)
     # In which rows they stand depends on the pieces in which the events came.
     words = sorted({word for row in found for word in row.split()})
-    return {"words": words} | {rows.model._meta.db_table: list(values(rows)) for rows in of}
+    told = list(RunSummary.objects.filter(session_id=copy.copy).values_list("seq", flat=True))
+    marked = sorted(RunFinding.objects.filter(session_id=copy.copy).values_list("rule", "workspace_id", "agent_id"))
+    return {"words": words, "told": told, "marked": marked} | {
+        rows.model._meta.db_table: list(values(rows)) for rows in of
+    }
 
 
 def values(rows: Any) -> Iterator[dict[str, Any]]:

@@ -91,8 +91,9 @@ def files(with_corpus: bool) -> Iterator[Original]:
 # --- the worker ---
 
 
-def work(plan: Plan, current: Any, failed: Any) -> None:
-    """Try the mutations of a plan. ``current`` tells the parent which is at hand, ``failed`` how many failed."""
+def work(plan: Plan, current: Any, failed: Any, greatest: Any) -> None:
+    """Try the mutations of a plan. ``current`` tells the parent which is at hand, ``failed`` how many failed, and
+    ``greatest`` which one took the process to its greatest size."""
     import django
 
     django.setup()
@@ -103,12 +104,16 @@ def work(plan: Plan, current: Any, failed: Any) -> None:
     parent = os.getppid()
     _limit()
     places: Counter[str] = Counter()
+    peak = _peak_kb()
     for number in range(plan.first, plan.end, plan.step):
         if os.getppid() != parent:
             return
         current.value = number
         made = mutation(plan.seed, number, pool)
-        if (error := _try(trial, made, plan.seed, number)) is not None:
+        error = _try(trial, made, plan.seed, number)
+        if (now := _peak_kb()) > peak:
+            peak, greatest.value = now, number
+        if error is not None:
             failed.value += 1
             place = _place(error)
             places[place] += 1
@@ -118,6 +123,11 @@ def work(plan: Plan, current: Any, failed: Any) -> None:
                 current.value = number + plan.step
                 sys.exit(AGAIN)
     current.value = plan.end
+
+
+def _peak_kb() -> int:
+    """What the process had in memory at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _limit() -> None:
@@ -177,13 +187,15 @@ class Lane:
         self.plan = plan
         self.failed = self._context.Value("q", 0)
         self.current = self._context.Value("q", plan.first)
+        self.greatest = self._context.Value("q", plan.first)
         self.peak_mb = 0.0
         self._start(plan.first)
 
     def _start(self, first: int) -> None:
         self.current.value, self._seen, self._since = first, first, monotonic()
         plan = Plan(self.plan.seed, first, self.plan.end, self.plan.step, self.plan.folder, self.plan.with_corpus)
-        self.process = self._context.Process(target=work, args=(plan, self.current, self.failed), daemon=True)
+        shared = self.current, self.failed, self.greatest
+        self.process = self._context.Process(target=work, args=(plan, *shared), daemon=True)
         self.process.start()
 
     @property
@@ -261,8 +273,9 @@ def _run(lanes: list[Lane], minutes: float) -> int:
 
 def _tell(lanes: list[Lane], began: float) -> None:
     done, failed = sum(lane.done for lane in lanes), sum(lane.failed.value for lane in lanes)
-    rate, peak = done / (monotonic() - began), max(lane.peak_mb for lane in lanes)
-    print(f"{done:,} mutations, {rate:,.0f} a second, {failed:,} failures, at most {peak:,.0f} MB", flush=True)
+    rate, most = done / (monotonic() - began), max(lanes, key=lambda lane: lane.peak_mb)
+    size = f"at most {most.peak_mb:,.0f} MB (mutation {most.greatest.value})"
+    print(f"{done:,} mutations, {rate:,.0f} a second, {failed:,} failures, {size}", flush=True)
 
 
 if __name__ == "__main__":

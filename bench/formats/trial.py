@@ -1,4 +1,5 @@
-"""What happens to one hostile file: it is recognised, read, made storable, and now and then verified and written out.
+"""What happens to one hostile file: it is recognised, read, made storable, and now and then looked through for what no
+event shows, verified and written out.
 
 Needs Django (``django.setup()``), and no database.
 """
@@ -38,6 +39,7 @@ from vcon_app.drafts import (
 from vcon_app.formats.common.jsonio import loads
 from vcon_app.formats.common.zips import is_zip
 from vcon_app.formats.contract import Reader, SigningWriter, Unsealer, Verifier
+from vcon_app.formats.rest_of_file import Shown, TooLarge, rest_of
 from vcon_app.services.documents import archives
 from vcon_app.signing.keys import Anchor, anchor_of
 from vcon_app.signing.signers import Signer
@@ -78,8 +80,8 @@ def be_strict() -> None:
 def run(data: bytes, format: str | None, *, thorough: random.Random | None = None) -> None:
     """Do with a file what an import does, and read it as ``format`` too, as a person may ask for.
 
-    ``thorough``: also as everything that claims it and as another format drawn at random, verified, unsealed and
-    written out in every format. Raises whatever is a fault of ours.
+    ``thorough``: also as everything that claims it and as another format drawn at random, looked through for the rest
+    of the file, verified, unsealed and written out in every format. Raises whatever is a fault of ours.
     """
     source = io.BytesIO(data)
     names = set(_claimed(source)) | ({format} if format in registry.readers() else set())
@@ -133,8 +135,17 @@ def _read(format: Any, source: BinaryIO, thorough: random.Random | None) -> None
         pass
     if signed or thorough:
         _check_signature(format, source)
+    for session, events in held[:1]:
+        _look_through(source, session, events, alone=len(held) == 1)
     for session, events in held[:3]:
         _write_all(session, events, thorough)
+
+
+def _look_through(source: BinaryIO, session: SessionDraft, events: list[EventDraft], *, alone: bool) -> None:
+    """For everything else in the file, as the page of a session does."""
+    source.seek(0)
+    with suppress(TooLarge, *ALLOWED):
+        rest_of(source, Shown(session, events, []), alone=alone)
 
 
 def _check_signature(format: Any, source: BinaryIO) -> None:

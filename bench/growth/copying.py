@@ -2,13 +2,16 @@
 
 Tokens and money are multiplied by a whole number, so the sums stay those that the product would compute again. Not
 valid in a copy are the hashes of its links (``audit verify`` reports each), the id of the approval in the text of its
-events, and the bytes of the file that it was imported from, which are not there. Ledgers have the templates' entries.
+events, what its run summary quotes, and the bytes of the file that it was imported from, which are not there. Ledgers
+have the templates' entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
@@ -17,11 +20,13 @@ from .conversations import ORDER, REFERENCE
 
 BATCH = 500
 """Sessions of one transaction. For more, see ``_in_bulk``."""
+AT_ONCE = 2
+"""Transactions: nearly all of the time is that of PostgreSQL's backends, of which each keeps a core busy."""
 SESSION, EVENT, TEXT = "sessions_app_session", "sessions_app_event", "sessions_app_eventtext"
-BLOCK = "sessions_app_searchblock"
+BLOCK, SUMMARY = "sessions_app_searchblock", "sessions_app_runsummary"
 TABLES = (
     EVENT, "sessions_app_eventlink", "sessions_app_toolcall", "sessions_app_modelrequest", "sessions_app_turn",
-    TEXT, BLOCK, "sessions_app_turnusage", "sessions_app_callusage",
+    TEXT, BLOCK, SUMMARY, "sessions_app_runfinding", "sessions_app_turnusage", "sessions_app_callusage",
 )  # fmt: skip
 """Those with rows of a session that are copied as they are, in the order in which the product writes them."""
 ELSEWHERE = frozenset(
@@ -85,6 +90,7 @@ VALUES: dict[tuple[str, str], str] = {
         f" ELSE r.words END"
     ),
     (BLOCK, "words"): OWN_WORDS,
+    (SUMMARY, "told"): f"replace(r.told::text, '{ORDER}', p.word)::jsonb",
     ("sessions_app_turnusage", "id"): "uuidv7(p.created - now())",
     ("sessions_app_callusage", "id"): "uuidv7(p.created - now())",
 }
@@ -116,15 +122,27 @@ def copy_sessions(sessions: int) -> None:
         statements = [_statement(cursor, table) for table in tables]
         for table in sorted(_unknown(cursor)):
             print(f"not copied: {table}, which bench/growth/copying.py does not know", flush=True)
-        cursor.execute("SET synchronous_commit = off")
-        cursor.execute("SET work_mem = '256MB'")
-        with _in_bulk(cursor, tables) if sessions > BATCH else nullcontext():
-            for first in range(1, sessions + 1, BATCH):
-                with transaction.atomic():
-                    for statement in statements:
-                        cursor.execute(statement, [first, first + BATCH])
+        if sessions <= BATCH:
+            _copy(statements, 1)
+            return
+        with _in_bulk(cursor, tables), ThreadPoolExecutor(AT_ONCE, initializer=_hurry) as threads:
+            batches = range(1, sessions + 1, BATCH)
+            for first, _ in zip(batches, threads.map(partial(_copy, statements), batches), strict=True):
                 if first % (20 * BATCH) == 1:
                     print(f"{first - 1:,} sessions copied", flush=True)
+
+
+def _copy(statements: Sequence[str], first: int) -> None:
+    """A batch of sessions, by the connection of this thread."""
+    with connection.cursor() as cursor, transaction.atomic():
+        for statement in statements:
+            cursor.execute(statement, [first, first + BATCH])
+
+
+def _hurry() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = off")
+        cursor.execute("SET work_mem = '256MB'")
 
 
 def _exists(cursor: CursorWrapper, table: str) -> bool:

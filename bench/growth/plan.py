@@ -12,6 +12,7 @@ from django.db import connection
 
 from sessions_app.models import Agent, Member, Workspace
 
+from . import copying
 from .templates import GIANT, KEPT, LARGE, MIDDLE, SMALL, WAITING, Template
 
 DAYS = 730
@@ -24,7 +25,7 @@ RUNNING = 5
 """Of the newest ones."""
 
 TABLE = """
-CREATE TEMPORARY TABLE growth_plan (
+CREATE {kind} TABLE growth_plan (
     n int PRIMARY KEY, template uuid, copy uuid, workspace uuid, agent uuid, member uuid, created timestamptz,
     factor int, word text, status text, phase text, document uuid, sha256 text, import uuid
 )
@@ -111,10 +112,10 @@ def _uuid7(dice: random.Random, at: datetime) -> UUID:
 
 
 def store(planned: Sequence[Copy]) -> None:
-    """Write the plan into a table, which the copying reads."""
+    """Write the plan into a table, which the copying reads: for more than a batch by connections of its own."""
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS growth_plan")
-        cursor.execute(TABLE)
+        cursor.execute(TABLE.format(kind="UNLOGGED" if len(planned) > copying.BATCH else "TEMPORARY"))
         with cursor.copy("COPY growth_plan FROM STDIN") as rows:
             for copy in planned:
                 rows.write_row(astuple(copy))
