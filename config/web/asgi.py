@@ -28,6 +28,5 @@ async def answer(send: Send, status: int, headers: Headers, body: bytes) -> None
 
 async def refuse(refusal: Refusal, scope: Scope, send: Send) -> None:
     """Send a refusal."""
-    body = refusal.body(scope["path"])
-    headers = refusal.headers(scope["path"], len(body))
-    await answer(send, refusal.status, headers, b"" if scope["method"] == "HEAD" else body)
+    status, headers, body = refusal.answer(scope["path"], header(scope, b"content-type").decode("latin-1"))
+    await answer(send, status, headers, b"" if scope["method"] == "HEAD" else body)

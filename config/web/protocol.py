@@ -258,6 +258,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _write(self, refusal: Refusal) -> None:
         path = getattr(self, "url", b"").partition(b"?")[0].decode("latin-1")
-        body = refusal.body(path)
-        lines = [name + b": " + value + b"\r\n" for name, value in refusal.headers(path, len(body))]
-        self.transport.write(b"".join([STATUS_LINE[refusal.status], *lines, b"\r\n", body]))
+        sent_as = dict(getattr(self, "headers", None) or []).get(b"content-type", b"").decode("latin-1")
+        status, headers, body = refusal.answer(path, sent_as)
+        lines = [name + b": " + value + b"\r\n" for name, value in headers]
+        self.transport.write(b"".join([STATUS_LINE[status], *lines, b"\r\n", body]))

@@ -9,7 +9,7 @@ from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Router
 from ninja.errors import HttpError, ValidationError, ValidationErrorContext
 from ninja.openapi.schema import OpenAPISchema
 
@@ -46,7 +46,7 @@ from . import (
 from .graph import graph
 from .log import calls, cost, files, overview, replay, search, summary
 from .notices import outgoing_webhooks
-from .parsing import BodyParser
+from .parsing import BodyParser, refuse_unknown_parameters
 from .problems import Problem, add_problems, invalid, wrong_value
 from .retention import retention
 from .reviews import finding_rules, reviews, saved_views
@@ -59,6 +59,7 @@ DESCRIPTION = """\
 Sign in with an API key as `Authorization: Bearer cs_...`, or with the browser session (then send `X-CSRFToken`).
 Errors are problem details (RFC 9457), times RFC 3339 in UTC, money decimal strings in US dollars.
 Every POST that creates takes an `Idempotency-Key`: its first answer is given again to a repeat.
+Fields and query parameters that an operation does not know are a 422 that names them.
 """
 
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
@@ -104,6 +105,12 @@ class DeskAPI(NinjaAPI):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._schemas: dict[str, OpenAPISchema] = {}
+
+    def add_router(self, prefix: str, router: Router | str, **options: Any) -> None:
+        """Add operations, each of which refuses query parameters that it does not know."""
+        assert isinstance(router, Router)
+        refuse_unknown_parameters(router)
+        super().add_router(prefix, router, **options)
 
     def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext]) -> ValidationError:
         """With the value of each fault as ``given``: the library leaves it out, and the problem is to name it."""

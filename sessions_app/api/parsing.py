@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import Any, ClassVar, NoReturn
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.datastructures import MultiValueDict
+from ninja import NinjaAPI, Router
+from ninja.params.models import ParamModel
 from ninja.parser import Parser
 from pydantic import BaseModel
 
@@ -42,6 +45,33 @@ class BodyParser(Parser):
             if isinstance(value, str) and "\0" in value:
                 raise invalid(f"/{name}", f'"{name}" must not contain NUL')
         return values
+
+
+class NoOtherParameters(ParamModel, extra="forbid"):
+    """What a query string has beside the parameters of an operation: none, for a filter that is misspelt would give
+    all rows.
+    """
+
+    __ninja_param_source__ = "query"
+    __ninja_flatten_map_reverse__: ClassVar[dict[tuple[str, ...], tuple[str, ...]]] = {}
+    known: ClassVar[frozenset[str]]
+
+    @classmethod
+    def get_request_data(cls, request: HttpRequest, api: NinjaAPI, path_params: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in request.GET.items() if name not in cls.known}
+
+
+def refuse_unknown_parameters(router: Router) -> None:
+    """Have every operation of a router answer 422 to a query parameter that it does not take.
+
+    One that describes parameters itself (the options of formats) reads the query itself, and says which there are.
+    """
+    for address in router.path_operations.values():
+        for operation in address.operations:
+            if "parameters" not in (operation.openapi_extra or {}):
+                queries = (model for model in operation.models if model.__ninja_param_source__ == "query")
+                known = frozenset(name for model in queries for name in model.__ninja_flatten_map__)
+                operation.models.append(type("NoOtherParameters", (NoOtherParameters,), {"known": known}))
 
 
 def refuse_unknown_fields(request: HttpRequest, *known: str) -> None:

@@ -96,7 +96,8 @@ def wrong_value(fault: dict[str, Any]) -> dict[str, str]:
         path = path[1:]  # the name of the view's parameter
     pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
     if fault["type"] == "extra_forbidden":
-        detail = f'there is no field "{str(path[-1])[:SHOWN_CHARACTERS]}" here; is it misspelt?'
+        noun = "parameter" if source == "query" else "field"
+        detail = f'there is no {noun} "{str(path[-1])[:SHOWN_CHARACTERS]}" here; is it misspelt?'
     else:
         detail = _what_is_wrong(fault)
     return {"pointer": pointer, "in": source, "detail": detail}
@@ -158,8 +159,11 @@ def _as_problem(request: HttpRequest, response: HttpResponseBase) -> HttpRespons
 
 
 def add_problems(schema: dict[str, Any]) -> None:
-    """Give each operation of an OpenAPI document the problems that it may answer with, as ranges of status codes."""
+    """Give each operation of an OpenAPI document the problems that it may answer with, as ranges of status codes.
+
+    An operation that describes its errors itself keeps what it says.
+    """
     schema["components"]["schemas"]["Problem"] = PROBLEM_SCHEMA
     for methods in schema["paths"].values():
         for operation in methods.values():
-            operation["responses"] |= PROBLEM_RESPONSES
+            operation["responses"] = PROBLEM_RESPONSES | operation["responses"]

@@ -199,7 +199,8 @@ def test_no_body_is_a_fault_of_ours_nor_makes_anything_unreadable(admin, places,
     for body in mutations(BODIES[path]):
         check(admin.send("POST", path.format(**places), json.dumps(body)), body)
     for read in QUERIES:
-        assert admin.get(read.format(**places), {"limit": "500"}).status_code == 200, read
+        query = {"limit": "500"} if "limit" in QUERIES[read] else None
+        assert admin.get(read.format(**places), query).status_code == 200, read
     for group in ("agent", "model", "session", "tool"):
         assert admin.get("usage", {"group_by": group}).status_code == 200, group
 

@@ -1,8 +1,7 @@
 """Spans in, by OTLP/HTTP (opentelemetry.io/docs/specs/otlp, 1.5): protobuf or JSON, plain or packed by gzip.
 
-Answers are in the encoding of the request; errors are problem details, as everywhere (exporters look at the status
-alone). An answer means that the spans are
-kept: exporters throw away what was answered with success, and send again what was answered with 429 or 503.
+Answers are in the encoding of the request, errors too (``span_errors``). An answer means that the spans are kept:
+exporters throw away what was answered with success, and send again what was answered with 429 or 503.
 """
 
 from __future__ import annotations
@@ -16,14 +15,15 @@ from ninja import Router
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from sessions_app.api.auth import own_asker
-from sessions_app.api.problems import Problem, invalid
+from sessions_app.api.problems import AS_PROBLEM, Problem, invalid
 from vcon_app.formats.otel_genai import wire
 from vcon_app.services.spans import receiving
+
+from .span_errors import JSON, PROTOBUF
 
 router = Router(tags=["spans"])
 bare_router = Router(tags=["spans"])
 """At the root of the site, for exporters that can be told a host and no path."""
-PROTOBUF, JSON = "application/x-protobuf", "application/json"
 RETRY_SECONDS = 5
 MOST_UNPACKED = 2
 """Times the size of a body that it may unpack to."""
@@ -31,6 +31,14 @@ FAULTS: dict[type[Exception], Any] = {
     wire.Malformed: lambda error: Problem(400, str(error)),
     receiving.Busy: lambda error: Problem(429, str(error), headers={"Retry-After": str(RETRY_SECONDS)}),
 }
+AS_STATUS = {
+    PROTOBUF: {"schema": {"type": "string", "format": "binary"}},
+    JSON: {"schema": {
+        "type": "object", "required": ["message"],
+        "properties": {"message": {"type": "string"}, "details": {"type": "array", "items": {"type": "object"}}},
+    }},
+}  # fmt: skip
+"""A google.rpc.Status."""
 BODY = {
     "requestBody": {
         "required": True,
@@ -46,7 +54,8 @@ BODY = {
     "responses": {200: {"description": "kept", "content": {
         PROTOBUF: {"schema": {"type": "string", "format": "binary"}},
         JSON: {"schema": {"type": "object", "properties": {"partialSuccess": {"type": "object"}}}},
-    }}},
+    }}} | {code: {"description": "not kept; the message says why", "content": AS_STATUS | AS_PROBLEM}
+           for code in ("4XX", "5XX")},
 }  # fmt: skip
 
 

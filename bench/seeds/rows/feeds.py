@@ -70,7 +70,7 @@ def human(desk: SeedDesk) -> Checks:
     policy = {"rules": [{"name": "all", "match": {}, "effect": "ask"}]}
     agent = desk.agent("zqasker213", policy=policy)
     one = desk.begun(agent, message='/tool zqtool {"a": 1}')
-    asked = desk.wait(lambda: desk.call(f"/api/v1/approvals?status=pending&session={one.id}")["items"], bool)
+    asked = desk.wait(lambda: desk.call(f"/api/v1/approvals?status=pending&session_id={one.id}")["items"], bool)
     asked = [item for item in asked if item["session_id"] == one.id]
     yield "asked", asked
     decision = {"verdict": "deny", "version": asked[0]["version"], "digest": asked[0]["digest"], "reason": "zqno"}

@@ -79,7 +79,7 @@ def limited(agent: Agent, role: Role) -> Api:
 
 def send(api: Api, method: str, path: str, things: dict[str, Any]) -> Any:
     body = json.dumps(BODIES.get((method, path), {})) if method != "get" else b""
-    query = "?format=jsonl" if "export" in path else ""
+    query = "?format=jsonl" if path.endswith(("{session_id}/export", "/export/report")) else ""
     return api.send(method.upper(), address(path, things) + query, body, Accept="text/html")
 
 

@@ -6,19 +6,23 @@ import gzip
 import json
 import zlib
 
+import psycopg
 import pytest
+from django.db import OperationalError
 
 from sessions_app.models import Role, Session
+from sessions_app.services.upkeep import disk
 from tests.services.spans.build import agent, chat, request, tool
 from vcon_app.api import spans as api_spans
 from vcon_app.models import SpanPiece, SpanStream, Trace
 from vcon_app.services.spans import receiving, telling
 
-from ..client import ok, refused
+from ..client import PROBLEM, ok, refused
+from .status import told
 
 PATHS = ["/api/v1/otlp/v1/traces", "/v1/traces"]
 PATH = PATHS[0]
-PROTOBUF = "application/x-protobuf"
+PROTOBUF, JSON = "application/x-protobuf", "application/json"
 SPANS = [
     chat(2, 1, [("user", "Which buoy is out?")], "The green one."),
     tool(3, 1, "lantern"),
@@ -57,18 +61,24 @@ def test_a_packed_body_and_json_tell_the_same(api, workspace):
     ("body", "kind", "packing", "status", "word"),
     [
         (b"\xff\xff", PROTOBUF, "", 400, "ExportTraceServiceRequest"),
-        (b"[]", "application/json", "", 400, "resourceSpans"),
-        (b'{"resourceSpans": {}}', "application/json", "", 400, "resourceSpans"),
-        (b"{", "application/json", "", 400, "not JSON"),
+        (b"[]", JSON, "", 400, "resourceSpans"),
+        (b'{"resourceSpans": {}}', JSON, "", 400, "resourceSpans"),
+        (b"{", JSON, "", 400, "not JSON"),
         (b"{}", "text/plain", "", 415, PROTOBUF),
-        (b"{}", "application/json", "br", 415, "gzip"),
-        (b"{}", "application/json", "gzip", 400, "gzip"),
+        (b"{}", JSON, "br", 415, "gzip"),
+        (BODY, PROTOBUF, "br", 415, "gzip"),
+        (b"{}", JSON, "gzip", 400, "gzip"),
         (gzip.compress(BODY, mtime=0)[:-9], PROTOBUF, "gzip", 400, "too early"),
     ],
 )
 def test_what_is_no_request_is_refused_in_words(api, body, kind, packing, status, word):
     headers = {"Content-Encoding": packing} if packing else {}
-    assert word in refused(api.send("POST", PATH, body, kind, **headers), status)["detail"]
+    answer = api.send("POST", PATH, body, kind, **headers)
+    if kind in (PROTOBUF, JSON):
+        message, wrong = told(answer, status, kind)
+        assert word in message and wrong == ([("", message)] if status == 400 else [])
+    else:
+        assert word in refused(answer, status)["detail"]
     assert not SpanPiece.objects.exists()
 
 
@@ -76,7 +86,35 @@ def test_a_bomb_is_not_unpacked(api, settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100_000
     bomb = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
     packed = bomb.compress(bytes(20 * api_spans.MOST_UNPACKED * 1000)) + bomb.compress(bytes(10_000_000)) + bomb.flush()
-    assert "larger" in refused(api.send("POST", PATH, packed, PROTOBUF, **{"Content-Encoding": "gzip"}), 413)["detail"]
+    answer = api.send("POST", PATH, packed, PROTOBUF, **{"Content-Encoding": "gzip"})
+    assert "larger" in told(answer, 413, PROTOBUF)[0]
+
+
+def test_a_field_and_a_parameter_that_are_unknown_are_named(api):
+    message, wrong = told(api.send("POST", f"{PATH}?workspace=b", b'{"spans": []}'), 422, JSON)
+    assert '"workspace"' in message and [field for field, _ in wrong] == ["/workspace"]
+    message, wrong = told(api.send("POST", PATH, b'{"spans": []}'), 422, JSON)
+    assert '"spans"' in message and wrong == [("/spans", message)]
+
+
+def test_spans_wait_at_their_exporter_while_the_disk_is_full(api, monkeypatch):
+    def full(*_):
+        raise OperationalError("no room") from psycopg.errors.DiskFull("no room")
+
+    monkeypatch.setattr(receiving, "receive", full)
+    answer = api.send("POST", PATH, BODY, PROTOBUF)
+    assert told(answer, 503, PROTOBUF) == (disk.REFUSED, []) and answer.headers["Retry-After"]
+
+
+def test_a_fault_of_ours_is_told_without_a_word_of_it(api, monkeypatch):
+    monkeypatch.setattr(receiving, "receive", lambda *_: 1 / 0)
+    for kind, body in ((PROTOBUF, BODY), (JSON, b"{}")):
+        assert "fault of ours" in told(api.send("POST", PATH, body, kind), 500, kind)[0]
+
+
+def test_other_methods_and_what_is_sent_as_something_else_are_problems(api):
+    assert api.get(PATH).headers["Content-Type"] == PROBLEM
+    refused(api.send("POST", PATH, BODY, "text/plain"), 415)
 
 
 def test_a_request_without_spans_is_no_error(api):
@@ -84,10 +122,14 @@ def test_a_request_without_spans_is_no_error(api):
     assert not SpanPiece.objects.exists()
 
 
-def test_who_may_not_write_is_refused(api, viewer):
-    refused(viewer.send("POST", PATH, BODY, PROTOBUF), 403)
+@pytest.mark.parametrize(("kind", "body"), [(PROTOBUF, BODY), (JSON, b"{}"), (f"{JSON}; charset=utf-8", b"{}")])
+@pytest.mark.parametrize("path", PATHS)
+def test_who_may_not_write_is_refused(api, viewer, path, kind, body):
+    encoding = kind.partition(";")[0]
+    assert "viewer" in told(viewer.send("POST", path, body, kind), 403, encoding)[0]
     viewer.key = None
-    refused(viewer.send("POST", PATH, BODY, PROTOBUF), 401)
+    answer = viewer.send("POST", path, body, kind)
+    assert "API key" in told(answer, 401, encoding)[0] and "Bearer" in answer.headers["WWW-Authenticate"]
     assert not SpanPiece.objects.exists()
 
 
@@ -112,7 +154,7 @@ def test_too_many_that_wait_are_sent_again_later(api, monkeypatch):
     monkeypatch.setattr(receiving, "MOST_WAITING", 4)
     api.send("POST", PATH, BODY, PROTOBUF)
     answer = api.send("POST", PATH, BODY, PROTOBUF)
-    assert "wait" in refused(answer, 429)["detail"]
+    assert "wait" in told(answer, 429, PROTOBUF)[0]
     assert answer.headers["Retry-After"] == str(api_spans.RETRY_SECONDS)
 
 

@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from config.web import admission, disk_room
 from config.web.bodies import MIB, BodyLimits, Limit, limits
 
 from .asgi import call, echo
@@ -32,6 +33,26 @@ def test_a_page_says_it_in_a_sentence():
     status, sent, body = call(SIX, b"abc", b"defg", path="/agents/")
     assert (status, sent[b"content-type"]) == (413, b"text/html; charset=utf-8")
     assert b"The request is larger than the 6 bytes" in body
+
+
+@pytest.mark.parametrize("path", ["/v1/traces", "/api/v1/otlp/v1/traces"])
+def test_an_exporter_of_spans_is_told_in_its_own_encoding(path):
+    """Protobuf has the message as member 2: its number and type, its length, its text."""
+    sentence = b"the request is larger than the 6 bytes that this address takes: send a link"
+    for kind, told in (
+        (b"application/x-protobuf", bytes([0x12, len(sentence)]) + sentence),
+        (b"application/json; charset=utf-8", b'{"message": "' + sentence + b'"}'),
+    ):
+        status, sent, body = call(SIX, b"abc", b"defg", path=path, content_type=kind.decode())
+        assert (status, sent[b"content-type"], body) == (413, kind.partition(b";")[0], told)
+
+
+def test_a_full_disk_and_a_busy_server_let_spans_wait_where_they_are():
+    sent_as = "application/x-protobuf"
+    for refusal, status in ((disk_room.FULL, 503), (admission.BUSY, 503), (admission.BUSY_CALLER, 429)):
+        code, headers, _ = refusal.answer("/v1/traces", sent_as)
+        assert code == status and int(dict(headers)[b"retry-after"]) > 0
+    assert disk_room.FULL.answer("/api/v1/imports", sent_as)[0] == 507
 
 
 def test_the_rest_of_a_refused_body_is_read_so_that_the_answer_is_seen():
