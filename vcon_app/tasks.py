@@ -7,6 +7,7 @@ from uuid import UUID
 from celery import shared_task
 
 from .services.checkpoints import making, publishing
+from .services.documents import file_words
 from .services.erasure import file_removal, months, over
 from .services.exports import export_jobs
 from .services.imports import families, import_jobs
@@ -18,6 +19,12 @@ from .services.trust import signatures
 @shared_task
 def run_import(import_id: str) -> None:
     import_jobs.run(UUID(import_id))
+
+
+@shared_task
+def read_file(session_id: str) -> None:
+    """Enqueued a while after an import: what the file says beside the session's events becomes searchable."""
+    file_words.read(UUID(session_id))
 
 
 @shared_task
@@ -51,10 +58,11 @@ def take_receipts() -> int:
 
 @shared_task
 def sweep() -> int:
-    """Called every 5 s by the scheduler: enqueues what lost its message or worker, removes files that nothing uses,
-    links families whose import was killed before it did."""
+    """Called every 5 s by the scheduler: enqueues what lost its message or worker and what files are to be looked
+    through, removes files that nothing uses, links families whose import was killed before it did."""
     spans, linked = receiving.sweep() + telling.sweep(), families.settle()
-    return import_jobs.sweep() + export_jobs.sweep() + signatures.sweep() + file_removal.sweep() + spans + linked
+    jobs = import_jobs.sweep() + export_jobs.sweep() + signatures.sweep() + file_words.sweep()
+    return jobs + file_removal.sweep() + spans + linked
 
 
 @shared_task

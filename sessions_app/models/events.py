@@ -173,7 +173,8 @@ class EventText(models.Model):
 
 
 class SearchBlock(models.Model):
-    """The words of events that stand together, each once and without its place; with ``first_seq`` 0 of the title.
+    """The words of events that stand together, each once and without its place; with ``first_seq`` 0 of the title, with
+    -1 of what the file says beside its events (``FileText``).
 
     Why it is not one row per event, and what else was measured: docs/search.md.
     """
@@ -210,6 +211,26 @@ class SearchBacklog(models.Model):
     """The database deletes it with its session."""
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, related_name="+", db_constraint=False)
     since = models.DateTimeField()
+
+
+class FileText(models.Model):
+    """What the file of a session says and none of its events does, for the search; no row where the file is too large.
+
+    Found by reading the file again, which costs as much as reading it did: not by the import, but a while after it.
+    """
+
+    session = models.OneToOneField(Session, models.DO_NOTHING, primary_key=True, related_name="+", db_constraint=False)
+    """The database deletes it with its session."""
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
+    text = models.TextField(default="")
+    """Values in the order of the file, one a line."""
+    due_at = models.DateTimeField(null=True)
+    """From when on the file is to be looked through; NULL: it was, since its last import."""
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["due_at"], condition=models.Q(due_at__isnull=False), name="file_text_due"),
+        ]
 
 
 class FileScan(models.Model):

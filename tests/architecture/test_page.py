@@ -16,8 +16,9 @@ NOT_ROOMS = {"migrations", "management", "commands", "demo"}
 ROOMS_OF_THEIR_OWN = "vcon_app/formats"
 """A folder per format, or per part of one: the table of formats in the README has them."""
 UNSPOKEN = {
-    "CallUsage", "Companion", "EventText", "IdempotentAnswer", "ImportedSession", "SearchBacklog", "SearchBlock",
-    "SignInAttempts", "SignInLink", "SlackEvent", "SlackInstallation", "SlackNotice", "SlackReply", "TurnUsage",
+    "CallUsage", "Companion", "EventText", "FileText", "IdempotentAnswer", "ImportedSession", "SearchBacklog",
+    "SearchBlock", "SignInAttempts", "SignInLink", "SlackEvent", "SlackInstallation", "SlackNotice", "SlackReply",
+    "TurnUsage",
 }  # fmt: skip
 """Rows that stand behind something that has a word; no page and no route speaks of them."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -67,16 +67,23 @@ def lose_parts(record: Json, own: str, losses: Losses, why: str) -> None:
             losses.lose(f"{'other ' if parts else ''}parts of the {name} file around its events", why, left)
 
 
-def with_words(parts: Iterable[FilePart], words: str) -> list[FilePart]:
-    """The values that have these words, in whatever case, in their place, their text or the title of their part."""
+def with_words(parts: Sequence[FilePart], words: str) -> list[FilePart]:
+    """The values that have these words, in whatever case, in their place, their text or the title of their part: side
+    by side, else all of them, else any."""
     wanted = words.casefold()
+    each = wanted.split()
+    return _that(parts, lambda said: wanted in said) or (
+        _that(parts, lambda said: all(word in said for word in each))
+        or _that(parts, lambda said: any(word in said for word in each))
+    )
+
+
+def _that(parts: Iterable[FilePart], says: Callable[[str], bool]) -> list[FilePart]:
     found = []
     for part in parts:
-        if wanted in part.title.casefold():
+        if says(part.title.casefold()):
             found.append(part)
-            continue
-        values = tuple(one for one in part.values if wanted in f"{one.place}\n{one.text}".casefold())
-        if values:
+        elif values := tuple(one for one in part.values if says(f"{one.place}\n{one.text}".casefold())):
             found.append(replace(part, values=values))
     return found
 

@@ -125,15 +125,16 @@ class Shown:
             self._add(inner)
 
 
-def rest_of(source: BinaryIO, shown: Shown, *, alone: bool = True) -> Rest:
+def rest_of(source: BinaryIO, shown: Shown, *, alone: bool = True, most_bytes: int = MOST_BYTES) -> Rest:
     """Values of a file that are not shown, by the member of their records under which they stand.
 
     ``alone``: the file tells of this session only; else only records of its own count. The same value under the same
-    member of many records is told once, where it stands first. Raises ``TooLarge``, ``FormatError``.
+    member of many records is told once, where it stands first. Raises ``TooLarge``, also beyond ``most_bytes``, and
+    ``FormatError``.
     """
     found: dict[tuple[Place, str], tuple[Place, str]] = {}
     ours = None if alone else _Own(shown.session, shown.places)
-    for place, leaf in _leaves(source, ours, shown.by_line):
+    for place, leaf in _leaves(source, ours, shown.by_line, most_bytes):
         if not shown.has(leaf):
             text = leaf if isinstance(leaf, str) else str(leaf)
             member = tuple(part for part in place if not _NUMBERED.fullmatch(part))
@@ -208,12 +209,11 @@ def _most(found: list[tuple[Place, str]]) -> tuple[list[tuple[Place, str]], int]
     return [found[number] for number in sorted(by_use[:MOST_VALUES])], len(found) - MOST_VALUES
 
 
-def _leaves(source: BinaryIO, ours: _Own | None, by_line: bool) -> Iterator[tuple[Place, Json]]:
+def _leaves(source: BinaryIO, ours: _Own | None, by_line: bool, most: int) -> Iterator[tuple[Place, Json]]:
     """Every scalar of a file with its place; what is JSON in a text, as text or base64url, leaf by leaf."""
     count = 0
-    stack = [
-        _values(source, ours, ("L1",) if by_line else ())
-    ]  # of iterators: a list of millions is not held a second time
+    # of iterators: a list of millions is not held a second time
+    stack = [_values(source, ours, ("L1",) if by_line else (), most)]
     while stack:
         if (found := next(stack[-1], None)) is None:
             stack.pop()
@@ -253,21 +253,21 @@ def _inside(text: str) -> Json:
         return text
 
 
-def _values(source: BinaryIO, ours: _Own | None, whole: Place) -> Iterator[tuple[Place, Json]]:
+def _values(source: BinaryIO, ours: _Own | None, whole: Place, most: int) -> Iterator[tuple[Place, Json]]:
     """The values of a file: a document (at ``whole``), its lines, rows of its tables, its members."""
-    if source.seek(0, 2) > MOST_BYTES:
+    if source.seek(0, 2) > most:
         raise TooLarge
     source.seek(0)
     if is_sqlite(source):
         yield from _rows(source, ours)
     elif zips.is_zip(source):
         archive = zips.Archive(source)
-        archive.check_size(MOST_BYTES)
+        archive.check_size(most)
         for member in archive.members:
             with archive.open(member) as file:
-                yield from ((tokens(member.filename) + place, value) for place, value in _text(file, ours, whole))
+                yield from ((tokens(member.filename) + place, value) for place, value in _text(file, ours, whole, most))
     else:
-        yield from _text(source, ours, whole)
+        yield from _text(source, ours, whole, most)
 
 
 def _rows(source: BinaryIO, ours: _Own | None) -> Iterator[tuple[Place, Json]]:
@@ -292,12 +292,12 @@ def _cell(cell: Json) -> Json:
     return None if isinstance(told, bytes) else told
 
 
-def _text(source: BinaryIO, ours: _Own | None, whole: Place) -> Iterator[tuple[Place, Json]]:
+def _text(source: BinaryIO, ours: _Own | None, whole: Place, most: int) -> Iterator[tuple[Place, Json]]:
     try:
-        data = open_gzip(source).read(MOST_BYTES + 1)
+        data = open_gzip(source).read(most + 1)
     except DAMAGE as fault:
         raise FormatError(f"it is damaged: {fault}") from None
-    if len(data) > MOST_BYTES:
+    if len(data) > most:
         raise TooLarge
     try:
         yield whole, loads(data)[0]

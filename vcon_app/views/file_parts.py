@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment
-from vcon_app.services.documents.file_rest import parts_beside_events
+from vcon_app.services.documents.file_rest import is_in_search, parts_beside_events
 
 LONGEST_SEARCH = 200
 OPENED = 40
@@ -30,6 +30,7 @@ def index(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
         "words": words,
         "found": found,
         "count": count,
+        "in_search": is_in_search(session),
         "opened": bool(words) or count <= OPENED,
         "template": "sources/_file_parts.html",
         "title": _("Everything else in the file"),

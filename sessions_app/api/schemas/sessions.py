@@ -292,13 +292,14 @@ class SearchResult(BaseModel):
     hits: list[SearchHit] = Field(description="the first ones, in order of seq")
     more: bool = Field(description="it may be said elsewhere in the session, too")
     strict: bool = Field(description="the hits are what operators like tool: ask for, and not of the words alone")
+    in_file: list[Piece] = Field(description="where no event says it: what its file says beside its events")
 
     @classmethod
     def of(cls, result: Result, session: Session) -> SearchResult:
         hits = result.hits
         return cls(
             session=session, title=pieces(result.title), hits=[SearchHit.of(hit) for hit in hits.shown],
-            more=hits.more, strict=hits.strict,
+            more=hits.more, strict=hits.strict, in_file=pieces(hits.in_file),
         )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from sessions_app.models import Session, ToolCall
+from sessions_app.models import FileText, Session, ToolCall
 from sessions_app.search import typed
 from sessions_app.search.marking import snippet
 from sessions_app.search.operators import Read
@@ -67,6 +67,8 @@ class Hits:
     """Whether the session says it elsewhere, too."""
     strict: bool = True
     """Whether the hits are of what operators ask for (``tool:``, ``file:`` ...), and not only of the words."""
+    in_file: list[str] = field(default_factory=list)
+    """Where no event says it: pieces of what its file says beside them, every second one found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,21 @@ def hits_of(sessions: Sequence[Session], words: str, narrowing: Narrowing) -> di
         for id_, hits in _read(wanting, query, narrowing).items():
             found[id_] = _joined(found.get(id_), hits)
             found[id_].more |= len(ranges[id_]) > place + 1
+    for id_, pieces in _in_files([one.pk for one in sessions if not _says(found.get(one.pk))], query).items():
+        found.setdefault(id_, Hits()).in_file = pieces
     return found
+
+
+def _says(hits: Hits | None) -> bool:
+    return hits is not None and bool(hits.shown)
+
+
+def _in_files(ids: list[UUID], query: Query) -> dict[UUID, list[str]]:
+    """Of sessions none of whose events says it: what their files say beside them."""
+    if not ids or not query.wanted:
+        return {}
+    texts = FileText.objects.filter(session_id__in=ids).exclude(text="").values_list("session_id", "text")
+    return {id_: snippet(text, query) for id_, text in texts if _score(text, query)}
 
 
 def _wants(hits: Hits | None) -> bool:

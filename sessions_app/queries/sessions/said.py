@@ -58,7 +58,9 @@ SIDE_BY_SIDE = f"""
  AND (EXISTS (SELECT FROM sessions_app_event e WHERE e.session_id = b.session_id
                   AND e.seq BETWEEN b.first_seq AND b.last_seq AND {TEXT} ~* %s)
       OR b.first_seq = 0 AND EXISTS (SELECT FROM sessions_app_session t
-                                     WHERE t.id = b.session_id AND concat_ws(' ', t.title, t.summary) ~* %s))
+                                     WHERE t.id = b.session_id AND concat_ws(' ', t.title, t.summary) ~* %s)
+      OR b.first_seq = -1 AND EXISTS (SELECT FROM sessions_app_filetext f
+                                      WHERE f.session_id = b.session_id AND f.text ~* %s))
 """
 
 
@@ -184,7 +186,7 @@ def says(workspace_id: UUID, term: Term, *, side_by_side: bool = True) -> _Condi
     words, in_text = row_query([as_wanted(term)], WORKSPACE, workspace_id), pattern(term)
     if in_text is None or not side_by_side:
         return _Condition(SAYS.replace("$more", ""), (words,))
-    return _Condition(SAYS.replace("$more", SIDE_BY_SIDE), (words, in_text, in_text))
+    return _Condition(SAYS.replace("$more", SIDE_BY_SIDE), (words, in_text, in_text, in_text))
 
 
 def as_wanted(term: Term) -> Term:

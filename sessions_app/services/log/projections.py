@@ -337,7 +337,8 @@ def rebuild(session_id: UUID) -> None:
     """Throw the projections of a session away and compute them from its log again."""
     session = Session.objects.select_for_update().only("id", "metadata").get(pk=session_id)
     for model in PROJECTIONS:
-        model.objects.filter(session_id=session_id).delete()
+        rows = model.objects.filter(session_id=session_id)
+        (rows.exclude(first_seq=search_index.FILE) if model is SearchBlock else rows).delete()
     Session.objects.filter(pk=session_id).update(indexed_seq=0, tools_invoked=stated_tools(session.metadata))
     last_seq = Event.objects.filter(session_id=session_id).aggregate(last=Max("seq"))["last"]
     if last_seq:

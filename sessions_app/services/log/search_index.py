@@ -1,4 +1,5 @@
-"""The search rows of a session: for every 64 events one with their words, and one for its title.
+"""The search rows of a session: for every 64 events one with their words, one for its title, and one for what its
+file says beside them.
 
 Events that are appended singly have small rows first, which are merged by eight and then by 64. Words are found by
 ``sessions_app.search`` and not by PostgreSQL, whose parser costs three times as much (docs/search.md). An append finds
@@ -75,6 +76,10 @@ FORGET_OLD = Statement(
     f"WITH old AS (DELETE FROM sessions_app_eventtext WHERE session_id = %(session)s) {FORGET_TITLE}"
 )
 """With the rows of an older version, of a session that is indexed for the first time."""
+
+FILE = -1
+"""``first_seq`` of the row with what the file says beside its events."""
+FORGET_FILE = Statement("DELETE FROM sessions_app_searchblock WHERE session_id = %s AND first_seq = -1")
 
 Row = tuple[UUID, int, int, list[bytes]]
 """A session, the first and last event, words."""
@@ -180,6 +185,13 @@ def index_title(session_id: UUID) -> None:
     the message has one."""
     if session := _read(session_id):
         _write_title(session)
+
+
+def put_file_text(session_id: UUID, workspace_id: UUID, said: str) -> None:
+    """Index what the file of a session says beside its events, in place of what it said before."""
+    run(FORGET_FILE, [session_id])
+    if row := Indexed(session_id, workspace_id, 0, 0).row(FILE, FILE, said.encode()):
+        _write([row])
 
 
 def _index(session: Indexed, until: int) -> None:

@@ -38,6 +38,6 @@ def test_members_that_no_reader_keeps_are_found_in_the_original(api, import_docu
 
 def test_a_file_that_is_too_large_to_be_looked_through_is_said_to_be(api, import_document, monkeypatch):
     session = Session.objects.get(import_links__imported=import_document(CLEAN | {"zqmember": "zqvalue"}))
-    monkeypatch.setattr(rest_of_file, "MOST_BYTES", 10)
+    monkeypatch.setattr(rest_of_file, "MOST_VALUES_READ", 10)
     answer = ok(api.get(f"sessions/{session.pk}/file-parts"))
     assert answer["is_whole"] is False and any(part["place"] == "/parties/0" for part in answer["parts"])

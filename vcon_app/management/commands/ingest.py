@@ -25,7 +25,7 @@ from vcon_app.models import Import
 from vcon_app.queries.imports import complete
 from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs, watch
-from vcon_app.services.imports.folder_files import NotPlain, files_in, open_whole
+from vcon_app.services.imports.folder_files import NotPlain, files_in, open_whole, place_of
 from vcon_app.services.imports.usual_places import PLACES, look
 
 POLL_SECONDS = 0.2
@@ -110,7 +110,7 @@ class Command(BaseCommand):
                     chunks = documents.chunks_of(file)
                     started = import_jobs.start_import(
                         workspace, _name(path.name), chunks, by=audit.COMMAND, agent=agent, format=format,
-                        folder=_name(path.parent.relative_to(folder)) if folder else "",
+                        folder=place_of(path, folder),
                     )  # fmt: skip
             except NotPlain as error:
                 self._report_fault(path, error.strerror, "ignored" if folder else "failed")

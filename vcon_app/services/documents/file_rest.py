@@ -16,8 +16,24 @@ from vcon_app.queries.log_reader import LogEvents, session_draft
 
 from . import archives, decryption, documents
 
-MOST_EVENTS = 20_000
-"""Of a session whose file is looked through while somebody waits."""
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of what is looked through."""
+
+    events: int
+    file: int
+    """Bytes of the file, unpacked."""
+    archive: int
+    """Bytes of the document that the file is in."""
+    sessions: int
+    """That came with the session in one document: for each of them it is opened again."""
+
+
+ON_A_PAGE = Limits(20_000, rest_of_file.MOST_BYTES, rest_of_file.MOST_BYTES, 2**31)
+"""While somebody waits: 1 to 2 CPU seconds."""
+IN_THE_SEARCH = Limits(5_000, 1_000_000, 64_000_000, 100)
+"""Of every session that comes: up to half a CPU second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +45,35 @@ class FileParts:
     """Whether the file was looked through; else ``parts`` are what its reader kept, and the original has the rest."""
 
 
-def parts_beside_events(session: Session, words: str = "") -> FileParts:
+def parts_beside_events(session: Session, words: str = "", limits: Limits = ON_A_PAGE) -> FileParts:
     """Every value of the file that stands in no event, under its place; of these, those that have the words."""
     kept = parts_of(session.source_format, session.source_record)
-    rest = _rest(session, kept)
+    rest = _rest(session, kept, limits)
     found = [*kept, *(rest.parts if rest else ())]
     parts = with_words(found, words) if words else found
     return FileParts(parts, rest.left_out if rest else 0, is_whole=rest is not None)
 
 
-def _rest(session: Session, kept: list[FilePart]) -> Rest | None:
+def is_in_search(session: Session) -> bool:
+    """Whether all of these values are in the search over all sessions, or will be in a moment, as far as is known
+    without reading the file."""
+    link = sources.original_of(session)
+    return link is None or _is_within(session, link, IN_THE_SEARCH)
+
+
+def _is_within(session: Session, link: ImportedSession, limits: Limits) -> bool:
+    if session.last_seq > limits.events or link.document.size > (limits.archive if link.member else limits.file):
+        return False
+    beside = ImportedSession.objects.filter(imported=link.imported)
+    return beside[: limits.sessions + 1].count() <= limits.sessions
+
+
+def _rest(session: Session, kept: list[FilePart], limits: Limits) -> Rest | None:
     """None for a file that is too large to be looked through here, or cannot be read any more."""
     link = sources.original_of(session)
     if link is None:
         return Rest()
-    if session.last_seq > MOST_EVENTS or link.document.size > rest_of_file.MOST_BYTES:
+    if not _is_within(session, link, limits):
         return None
     prefix = f"{link.member}{archives.BEHIND_NAME}" if link.member else ""
     alone = not ImportedSession.objects.filter(imported=link.imported, member=link.member).exclude(pk=link.pk).exists()
@@ -52,6 +82,6 @@ def _rest(session: Session, kept: list[FilePart]) -> Rest | None:
         with documents.open_document(link.document) as source, archives.open_part(source, prefix) as (file, _):
             format = registry.readers().get(session.source_format)
             opened = decryption.decrypted(format, file) if format else file
-            return rest_of_file.rest_of(opened, shown, alone=alone)
+            return rest_of_file.rest_of(opened, shown, alone=alone, most_bytes=limits.file)
     except (TooLarge, FormatError, OSError):
         return None

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from sessions_app.models import Session
 from sessions_app.services import task_queue
-from sessions_app.services.log import search_index
+from sessions_app.services.log import file_texts, search_index
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Severity, Signature
 from vcon_app.formats.common.sqlite import wal
@@ -227,6 +227,7 @@ class DocumentImporter:
             raise Superseded
         ImportedSession.objects.bulk_create(self._links())
         import_notices.import_changed(imported.id)
+        file_texts.put_off(imported.workspace_id, {gained.session.pk for gained in self.gained})
         for session_id in search_index.behind({gained.session.pk for gained in self.gained}):
             task_queue.enqueue(task_queue.INDEX_SESSION, session_id, jobs.line_of(imported))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,10 @@ from .findings import Findings
 
 WAS_ENCRYPTED = "sealed"
 """Key in the source record of a session: its file was encrypted, and its writer says that an export of it is not."""
+NAMED_BY_ID = re.compile(r"(?:^|[/_])([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})\.jsonl$")
+"""A file whose name is that of its session, as Claude Code writes them."""
+MADE_OF_CONTENT = re.compile(r"[a-z0-9-]+-[0-9a-f]{24}")
+"""Ids that readers give to sessions that nothing in the file names (``lines.digest``)."""
 SEARCHED = frozenset({"title", "title_is_prompt", "summary"})
 """Of a session as a whole."""
 COMPLETED = (
@@ -170,7 +175,7 @@ class FileImporter:
         """The drafts; where the file names no session, under the one that its path names."""
         named = self.format.session_in_path(self.path) if self.path and isinstance(self.format, PlacedReader) else None
         if not named:
-            return iter(drafts)
+            return self._named_by_file(drafts)
         session = self._session_beside(named) or named
         parent = session.rpartition("/")[0] if self.format.SPEC.children == "beside" else ""
         return (
@@ -178,6 +183,16 @@ class FileImporter:
             if isinstance(draft, SessionDraft) else draft
             for draft in drafts
         )  # fmt: skip
+
+    def _named_by_file(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
+        """The drafts; a file of lines that names no session yet, and whose own name is an id, is the session of that
+        id: its id made of a content that still grows would be another one with the next lines."""
+        found = NAMED_BY_ID.search(self.path) if self.format.SPEC.grows == "lines" else None
+        for draft in drafts:
+            if found and isinstance(draft, SessionDraft) and MADE_OF_CONTENT.fullmatch(draft.external_id):
+                yield replace(draft, external_id=found[1])
+            else:
+                yield draft
 
     def _session_beside(self, name: str) -> str | None:
         """The session of the transcript ``NAME.jsonl`` that came from the same folder, where that has another id."""

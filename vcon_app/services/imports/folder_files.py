@@ -24,6 +24,8 @@ from vcon_app.formats.common.sqlite.opening import is_sqlite
 STORES = (".db", ".sqlite", ".sqlite3", ".vscdb")
 """What the names of SQLite files end with, so that not each file is looked at for a log beside it."""
 TRIES = 3
+NAMED = 4
+"""Folders above a file among which are those that name its session in formats whose files name none."""
 LINK = "is a link, and links are not followed"
 
 
@@ -47,6 +49,17 @@ def files_in(folder: Path) -> Iterator[Path]:
             yield from files_in(path)
         elif stat.S_ISREG(mode) or stat.S_ISLNK(mode):
             yield path
+
+
+def place_of(path: Path, folder: Path | None = None) -> str:
+    """Where a file lies, for ``import_jobs.start_import``: from ``folder`` on, and as much above as names its session.
+
+    Whichever folder somebody named, a session is known again by it.
+    """
+    above = path.absolute().parent.parts[1:]
+    below = len(path.parent.relative_to(folder).parts) if folder else 0
+    named = "/".join(above[-max(NAMED, below + 1) :])
+    return os.fsencode(named).decode(errors="replace")
 
 
 def open_file(path: Path, folder: Path | None = None) -> BinaryIO:

@@ -28,7 +28,7 @@ from vcon_app.models import Import
 
 from ..documents import documents
 from . import companions, import_jobs
-from .folder_files import LINK, STORES, files_in, open_file, open_whole
+from .folder_files import LINK, STORES, files_in, open_file, open_whole, place_of
 
 TEMPORARY = ("~", ".tmp", ".temp", ".swp", ".part", ".partial", ".crdownload", ".download", ".lock")
 PASSED_OVER = (*TEMPORARY, *(store + end for store in STORES for end in wal.BESIDE))
@@ -126,7 +126,10 @@ class Watch:
         """Import so many bytes of a file: here, or by a worker when one is faster."""
         with open_whole(path, self.folder) as stream:
             chunks = documents.chunks_of(stream) if is_sqlite(stream) else _first(stream, size)
-            started = import_jobs.start_import(self.workspace, path.name, chunks, by=audit.COMMAND, agent=self.agent)
+            started = import_jobs.start_import(
+                self.workspace, path.name, chunks, by=audit.COMMAND, agent=self.agent,
+                folder=place_of(path, self.folder),
+            )  # fmt: skip
         while started.status in (Import.Status.QUEUED, Import.Status.RUNNING):
             import_jobs.run(started.pk)
             started.refresh_from_db()

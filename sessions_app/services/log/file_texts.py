@@ -1,0 +1,45 @@
+"""What the file of a session says beside its events: kept as text, and in one row of the search index.
+
+Who reads files writes it here (``vcon_app``), some time after the import: see ``put_off``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from sessions_app.models import FileText, Session
+
+from . import search_index
+from .sanitise import text
+
+DELAY = timedelta(seconds=20)
+"""After an import: a transcript that is written right now comes again every few seconds."""
+LONGEST = 200_000
+"""Characters of one session's."""
+
+
+def put_off(workspace_id: UUID, session_ids: Collection[UUID]) -> None:
+    """The files of these sessions are to be looked through in a while; one that is to be already keeps its time."""
+    at = timezone.now() + DELAY
+    rows = [FileText(session_id=one, workspace_id=workspace_id, due_at=at) for one in sorted(session_ids)]
+    FileText.objects.bulk_create(rows, ignore_conflicts=True)
+    FileText.objects.filter(session_id__in=session_ids, due_at=None).update(due_at=at)
+
+
+@transaction.atomic
+def keep(session_id: UUID, said: str, due_at: datetime) -> bool:
+    """Take what the file says. False, and nothing is written, where the session is gone or the file was put off anew
+    since ``due_at``."""
+    # the row of the index says when the session began, which would else change meanwhile
+    session = Session.objects.select_for_update(no_key=True).only("id", "workspace_id").filter(pk=session_id).first()
+    kept = text(said)[:LONGEST]
+    rows = FileText.objects.filter(session_id=session_id, due_at=due_at)
+    if session is None or not rows.update(text=kept, due_at=None):
+        return False
+    search_index.put_file_text(session_id, session.workspace_id, kept)
+    return True

@@ -1,0 +1,139 @@
+"""What a file says beside its events is in the search over all sessions, a while after the import."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from sessions_app.models import FileText, SearchBlock, Session, Workspace
+from sessions_app.queries.sessions import search as queries
+from sessions_app.queries.sessions.session_filter import SessionFilter
+from sessions_app.services.log import projections
+from tests.formats.vcon.clean import CLEAN
+from vcon_app.services.documents import file_rest, file_words
+
+
+def line(number: int, session: str = "zq-1", **more: str) -> bytes:
+    told = {
+        "type": "user", "uuid": f"{session}-{number}", "sessionId": session,
+        "timestamp": f"2026-05-01T08:00:0{number}Z",
+        "message": {"role": "user", "content": f"Question {number} of {session}"},
+    }  # fmt: skip
+    return json.dumps(told | more).encode() + b"\n"
+
+
+def pass_on() -> int:
+    """The while after an import is over; how many files were looked through."""
+    FileText.objects.exclude(due_at=None).update(due_at=timezone.now() - timedelta(seconds=1))
+    due = list(FileText.objects.exclude(due_at=None).values_list("session_id", flat=True))
+    for session_id in due:
+        file_words.read(session_id)
+    return len(due)
+
+
+def found(workspace, words: str) -> list[queries.Result]:
+    return queries.search(workspace.id, SessionFilter(q=words), 10, None).results
+
+
+def test_a_session_is_found_by_a_value_that_no_event_says_and_the_value_is_shown(workspace, import_document):
+    imported = import_document(line(1, zqslug="The amber tower of zqland"), "a.jsonl")
+    session = Session.objects.get(import_links__imported=imported)
+    assert found(workspace, "amber") == [] and session.last_seq == 1
+    assert pass_on() == 1
+    for words in ("amber", "amber question", '"amber tower"'):
+        (result,) = found(workspace, words)
+        assert result.session == session
+    assert "".join(found(workspace, "amber")[0].hits.in_file) == "The amber tower of zqland"
+    assert found(workspace, "amber")[0].hits.in_file[1::2] == ["amber"]
+    assert found(workspace, '"tower amber"') == [], "words that do not stand side by side"
+    assert found(workspace, "question -amber") == []
+    assert found(workspace, "user") == [], "a role that every line has"
+    (result,) = found(workspace, "question")
+    assert result.hits.shown and not result.hits.in_file, "an event says it"
+
+
+def test_another_workspace_does_not_find_it(workspace, import_document):
+    other = Workspace.objects.create(slug="other", name="Other")
+    import_document(line(1, zqslug="amber"), "a.jsonl")
+    pass_on()
+    assert found(workspace, "amber") and not found(other, "amber")
+
+
+def test_a_file_that_has_grown_is_looked_through_again_and_what_is_gone_is_not_found(workspace, import_document):
+    import_document(line(1, zqslug="amber"), "a.jsonl")
+    pass_on()
+    import_document(line(1, zqslug="cobalt") + line(2), "a.jsonl")
+    assert pass_on() == 1 and pass_on() == 0
+    assert found(workspace, "cobalt") and not found(workspace, "amber")
+    assert SearchBlock.objects.filter(first_seq=-1).count() == 1
+
+
+def test_a_rebuilt_session_is_still_found(workspace, import_document):
+    session = Session.objects.get(import_links__imported=import_document(line(1, zqslug="amber"), "a.jsonl"))
+    pass_on()
+    projections.rebuild(session.pk)
+    assert found(workspace, "amber")
+
+
+def test_an_import_in_between_puts_the_file_off_and_what_was_read_before_is_not_kept(
+    workspace, import_document, monkeypatch
+):
+    import_document(line(1, zqslug="amber"), "a.jsonl")
+    read = file_words.parts_beside_events
+
+    def grown_meanwhile(session, **limits):
+        parts = read(session, **limits)
+        import_document(line(1, zqslug="cobalt") + line(2), "a.jsonl")
+        FileText.objects.update(due_at=timezone.now())
+        return parts
+
+    monkeypatch.setattr(file_words, "parts_beside_events", grown_meanwhile)
+    pass_on()
+    assert not found(workspace, "amber") and FileText.objects.get().due_at is not None
+    monkeypatch.setattr(file_words, "parts_beside_events", read)
+    pass_on()
+    assert found(workspace, "cobalt")
+
+
+def test_each_session_of_an_archive_is_found_by_its_own_values(workspace, import_document):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("a.jsonl", line(1, "zq-1", zqslug="amber"))
+        archive.writestr("b.jsonl", line(1, "zq-2", zqslug="cobalt"))
+    import_document(held.getvalue(), "both.zip")
+    assert pass_on() == 2
+    assert [one.session.external_id for one in found(workspace, "amber")] == ["zq-1"]
+
+
+def test_of_a_file_that_is_too_large_what_its_reader_kept_is_found_and_the_page_says_so(
+    workspace, import_document, monkeypatch
+):
+    limits = file_rest.Limits(events=5_000, file=10, archive=10, sessions=100)
+    monkeypatch.setattr(file_words, "IN_THE_SEARCH", limits)
+    monkeypatch.setattr(file_rest, "IN_THE_SEARCH", limits)
+    parties = [{**party, "zqmember": "amber"} for party in CLEAN["parties"]]
+    session = Session.objects.get(import_links__imported=import_document(CLEAN | {"parties": parties}))
+    pass_on()
+    assert found(workspace, "amber") and not file_rest.is_in_search(session)
+
+
+def test_a_file_that_cannot_be_looked_through_is_not_tried_for_ever(workspace, import_document, monkeypatch):
+    import_document(line(1, zqslug="amber"), "a.jsonl")
+
+    def broken(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(file_words, "parts_beside_events", broken)
+    assert pass_on() == 1 and pass_on() == 0
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_a_sweep_enqueues_what_is_due_and_nothing_else(workspace, import_document, late):
+    import_document(line(1), "a.jsonl")
+    FileText.objects.update(due_at=timezone.now() + timedelta(seconds=60 - 120 * late))
+    assert file_words.sweep() == late

@@ -1,0 +1,70 @@
+"""What files say beside the events of their sessions, for the search: read by a worker, a while after the import."""
+
+from __future__ import annotations
+
+import logging
+import re
+from datetime import timedelta
+from uuid import UUID
+
+from django.utils import timezone
+
+from sessions_app.models import FileText, Session
+from sessions_app.services import task_queue
+from sessions_app.services.fair_queue import Line
+from sessions_app.services.log import file_texts
+from vcon_app.formats.file_parts import Value, parts_of
+
+from .. import task_names
+from . import jobs
+from .file_rest import IN_THE_SEARCH, FileParts, parts_beside_events
+
+log = logging.getLogger(__name__)
+
+LEASE = timedelta(minutes=10)
+"""A file that takes its worker down with it is looked through again after so long, and not at once."""
+SWEPT = 200
+"""Sessions of one sweep: after an upgrade all are to be looked through, and must not fill the queue."""
+
+NAMES_OF_KINDS = frozenset({
+    "type", "subtype", "kind", "role", "status", "state", "object", "format", "encoding", "mediatype", "mimetype",
+    "usertype", "version",
+})  # fmt: skip
+"""Members that say which of a few things something is: whoever looks for ``user`` wants no file that has the role."""
+_NUMBERS = re.compile(r"(?:/\d+)+$")
+_NUMBER = re.compile(r"-?[\d.,:eE+-]*\d")
+
+
+def read(session_id: UUID) -> None:
+    """Look through the file of a session, if that is due and nobody else is at it."""
+    now = timezone.now()
+    leased = now + LEASE
+    if not FileText.objects.filter(session_id=session_id, due_at__lte=now).update(due_at=leased):
+        return
+    if session := Session.objects.filter(pk=session_id).first():
+        said = (value.text for part in _parts(session).parts for value in part.values if _is_text(value))
+        file_texts.keep(session_id, "\n".join(said), leased)
+
+
+def _is_text(value: Value) -> bool:
+    """Whether somebody may look for it: not for a number, nor for a word that every file of the format has."""
+    member = _NUMBERS.sub("", value.place).rpartition("/")[2].casefold()
+    return member not in NAMES_OF_KINDS and not _NUMBER.fullmatch(value.text)
+
+
+def _parts(session: Session) -> FileParts:
+    try:
+        return parts_beside_events(session, limits=IN_THE_SEARCH)
+    except Exception as error:  # of a hostile file: what its reader kept is searched, and it is not read for ever
+        if jobs.is_transient(error) or jobs.what_to_wait_for(error):
+            raise
+        log.exception("the file of session %s could not be looked through", session.pk)
+        return FileParts(parts_of(session.source_format, session.source_record), is_whole=False)
+
+
+def sweep() -> int:
+    """Enqueue what is due, of the newest sessions first; how many."""
+    due = FileText.objects.filter(due_at__lte=timezone.now()).order_by("-due_at", "-session_id")
+    rows = due.values_list("session_id", "due_at", "workspace_id")[:SWEPT]
+    lines = {id_: Line(workspace_id) for id_, _, workspace_id in rows}
+    return task_queue.requeue(task_names.READ_FILE, {id_: since for id_, since, _ in rows}, lines)
