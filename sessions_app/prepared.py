@@ -7,13 +7,15 @@ largest ones here, which run in less than one. psycopg prepares what runs throug
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from time import monotonic
 from typing import Any
 
 import psycopg
 from django.db import connection
+from psycopg.types.string import BytesBinaryDumper
 
 Values = Mapping[str, Any] | Sequence[Any]
 
@@ -24,6 +26,9 @@ class Statement(str):
     __slots__ = ()
 
 
+NO_LOOPS, LOOPS = Statement("SET LOCAL enable_nestloop = off"), Statement("SET LOCAL enable_nestloop TO DEFAULT")
+
+
 def fetch(statement: Statement, values: Values, *, keep: bool = True) -> list[tuple[Any, ...]]:
     """Run a statement and return its rows. Raises Django's database errors.
 
@@ -31,6 +36,18 @@ def fetch(statement: Statement, values: Values, *, keep: bool = True) -> list[tu
     """
     cursor = _run(statement, values, keep=keep)
     return cursor.fetchall() if cursor.description else []
+
+
+def fetch_of_many(statement: Statement, values: Values) -> list[tuple[Any, ...]]:
+    """The same, planned for these values and for many rows, in a transaction.
+
+    Statistics that do not know a session yet promise one row of it, and PostgreSQL joins in nested loops: 106 s for
+    50,000 events instead of 6 s, measured on PostgreSQL 18.
+    """
+    run(NO_LOOPS, ())
+    rows = fetch(statement, values, keep=False)
+    run(LOOPS, ())
+    return rows
 
 
 def run(statement: Statement, values: Values, *, keep: bool = True) -> None:
@@ -67,3 +84,17 @@ def _run(statement: Statement, values: Values, *, keep: bool = True, binary: boo
     if connection.queries_logged:  # tests count what a request runs
         connection.queries_log.append({"sql": statement, "time": f"{monotonic() - began:.3f}"})
     return cursor
+
+
+@contextmanager
+def copy_in(statement: str, types: Sequence[str]) -> Iterator[psycopg.Copy]:
+    """Write rows by ``COPY ... (FORMAT binary)``, of values of these types. Raises Django's database errors.
+
+    For ``bytea`` psycopg takes a class in Python, because of ``Binary`` of the DB-API, which is not sent here; with its
+    own for bytes alone 50,000 events are written out in 0.05 CPU seconds and not in 0.10.
+    """
+    with connection.wrap_database_errors, connection.cursor() as cursor:
+        cursor.adapters.register_dumper(bytes, BytesBinaryDumper)
+        with cursor.copy(statement) as copy:
+            copy.set_types(types)
+            yield copy

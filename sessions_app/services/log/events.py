@@ -14,14 +14,14 @@ from itertools import islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from sessions_app import counts, event_chain
 from sessions_app.drafts import EventDraft
 from sessions_app.event_chain import COLUMNS
 from sessions_app.ids import uuid7_texts
-from sessions_app.prepared import Statement, fetch, fetch_binary
+from sessions_app.prepared import Statement, copy_in, fetch, fetch_binary
 from sessions_app.queries.log import links as link_queries
 from sessions_app.queries.log.search_text import text_of_fields
 
@@ -178,8 +178,7 @@ class _Log:
         if len(fresh) <= SINGLE:
             stored: Iterable[bytes] = [self._insert(row) for row in rows]
         else:
-            with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(COPY) as copy:
-                copy.set_types(COPIED_TYPES)
+            with copy_in(COPY, COPIED_TYPES) as copy:
                 for row in rows:
                     copy.write_row(copied(row))
             stored = self.said.of(link_queries.rows(self.session_pk, first_seq, self.seq))

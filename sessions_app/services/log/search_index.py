@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from sessions_app.models import SearchBacklog
-from sessions_app.prepared import Statement, fetch, run
+from sessions_app.prepared import Statement, copy_in, fetch, run
 from sessions_app.queries.log.search_text import SESSION, TEXT, WORKSPACE, text_of_row
 from sessions_app.search.words import words_of
 
@@ -253,8 +253,7 @@ def _write(rows: list[Row]) -> None:
     if len(rows) == 1:  # a statement costs half of what COPY does
         run(ADD, _as_text(rows[0]))
     elif rows:
-        with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(COPY) as copy:
-            copy.set_types(COPIED_TYPES)
+        with copy_in(COPY, COPIED_TYPES) as copy:
             for *place, found in rows:
                 copy.write_row((*place, _vector(found)))
 

@@ -136,7 +136,8 @@ def _more(name: str) -> str:
 def _add(called: str, requests: str) -> str:
     """The statement that brings turns and totals up to date. Tells whether the totals have to be counted anew.
 
-    A turn is looked up by LIMIT 1: with a plain join PostgreSQL may read every turn of the session for the one.
+    A turn is looked up by LIMIT 1: with a plain join PostgreSQL may read every turn of the session for the one. A
+    prompt is the first event from its ``seq`` on, for the reason given in ``turn_usage``.
     """
     nullable = (*TOKENS, *COSTS)
     kept = [f"CASE WHEN r.turn IS NULL THEN t.{n} ELSE r.{n} END AS {n}" for n in nullable]
@@ -157,7 +158,7 @@ WITH logged AS (
            coalesce(t.event_count, 0) + coalesce(l.event_count, 0), least(t.started_at, l.started_at),
            greatest(t.ended_at, l.ended_at),
            coalesce(t.prompt, (SELECT left(e.text, 2000) FROM sessions_app_event e
-                               WHERE e.session_id = %(session)s AND e.seq = l.prompt_seq), ''),
+                               WHERE e.session_id = %(session)s AND e.seq >= l.prompt_seq ORDER BY e.seq LIMIT 1), ''),
            {NAMES}, coalesce(t.tool_calls, 0) + coalesce(c.tool_calls, 0),
            coalesce(t.errors, 0) + coalesce(l.errors, 0) + coalesce(c.errors, 0), {", ".join(kept)}
     FROM touched LEFT JOIN LATERAL (
@@ -243,7 +244,7 @@ def add(
         "requests": sorted(changed.requests), "indexed": indexed,
     }  # fmt: skip
     statement = ADD_REQUESTS if changed.requests else ADD_CALLS if changed.calls else ADD
-    told = prepared.fetch(statement, values, keep=few)
+    told = prepared.fetch(statement, values) if few else prepared.fetch_of_many(statement, values)
     if anew or any(is_less for is_less, _ in told):
         with connection.cursor() as cursor:
             cursor.execute(TOTALS, values)

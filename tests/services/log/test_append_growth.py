@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from sessions_app.drafts import EventDraft, ToolDraft
+from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Session
 from sessions_app.services.log import events, links
 
@@ -63,3 +63,28 @@ def test_an_event_costs_the_same_in_a_long_session(agent, event, turns, size):
         cursor.execute("SET LOCAL enable_seqscan = off")  # tables of a test are too small for an index to pay
         cursor.execute("ANALYZE sessions_app_event")
     assert cost_of(long, event) <= cost_of(short, event) + 2
+
+
+def worked(agent, turns: int) -> int:
+    """Rows that are read while a log of so many turns comes in at once, each with a call, its result and tokens."""
+    session = Session.objects.create(workspace_id=agent.workspace_id, agent=agent)
+    log = []
+    for turn in range(turns):
+        call = ToolDraft(f"c{turn}", "bash", arguments={"command": "ls"})
+        log += [
+            EventDraft("user_message", f"{turn} asked", text="Words", at=NOON),
+            EventDraft("tool_call", f"{turn} call", tool=call, request=f"r{turn}", usage=Usage(1, 0, 0, 1), at=NOON),
+            EventDraft("tool_result", f"{turn} result", tool=ToolDraft(f"c{turn}", status="ok"), at=NOON),
+        ]
+    before = rows_read()
+    events.append(session.pk, log, origin=links.RUNTIME)
+    return rows_read() - before
+
+
+def test_a_log_reads_as_little_when_the_statistics_know_all_sessions_but_this(agent):
+    """PostgreSQL expects one row of a session that its most common values leave no room for: any index does then."""
+    worked(agent, 400)
+    with connection.cursor() as cursor:
+        for table in ("event", "toolcall", "modelrequest", "turn"):
+            cursor.execute(f"ANALYZE sessions_app_{table}")
+    assert worked(agent, 390) < 20_000
