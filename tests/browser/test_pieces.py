@@ -18,6 +18,9 @@ from sessions_app.services.turns import in_flight, messages
 
 STANDING, ROWS = re.compile(r"/standing$"), re.compile(r"/rows\?only=")
 TAIL = re.compile(r"/rows\?tail=1")
+STREAM, PARTS = re.compile(r"/stream\?"), re.compile(r"/(standing|head|overview|rows\?tail=1)")
+ALL_ASKED = 2_600
+"""Milliseconds after which the last of the parts has been asked for: live.js waits up to 2 s."""
 SLOW = 1_200
 """Milliseconds that an answer is held back: other news come meanwhile."""
 
@@ -56,6 +59,20 @@ def note(session: Session, key: str) -> None:
 
 def path_of(session: Session) -> str:
     return f"/dashboard/sub-agents/{session.agent_id}/chat/{session.pk}"
+
+
+def test_a_page_that_has_just_come_asks_for_its_parts_when_something_happens(open_page, scripted_session):
+    asked: list[str] = []
+    page = open_page("/sessions/")
+    page.on("request", lambda one: asked.append(one.url) if PARTS.search(one.url) else None)
+    with page.expect_response(STREAM):
+        page.goto(path_of(scripted_session))
+    page.wait_for_timeout(ALL_ASKED)
+    assert asked == []
+    note(scripted_session, "something")
+    expect(page.get_by_text("something").first).to_be_visible()
+    page.wait_for_timeout(ALL_ASKED)
+    assert {PARTS.search(url)[0] for url in asked} == {"/standing", "/head", "/overview", "/rows?tail=1"}
 
 
 def test_a_row_whose_request_fails_comes_while_the_stream_stays_open(open_page, scripted_session):

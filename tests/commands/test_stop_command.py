@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from sessions_app.models import Stop
 from sessions_app.queries import stops as queries
-from sessions_app.services import workspaces
+from sessions_app.services import agents, workspaces
 
 from ..services.approvals.test_decisions import ask
 
@@ -70,3 +71,11 @@ def test_another_workspace_goes_on(agent):
     assert queries.of_agent(agent.workspace_id, agent.pk) is None
     with pytest.raises(CommandError, match="0 stops"):
         stop("lift")
+
+
+def test_what_strangers_are_called_and_say_commands_no_terminal(workspace):
+    evil = agents.get_or_create_agent(workspace.id, "Clerk\x1b]0;pwned\x07\x9b2J\u202e")
+    told = stop("--agent", evil.slug, "--reason", "it\x1b[2Jrefunds\nfault  database: gone")
+    for said in (told, stop("list")):
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", said)
+        assert "Clerk" in said and "refunds fault" in said

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from vcon_app.management.progress import printable
+from sessions_app.management.terminal import printable
 from vcon_app.signing.keys import LONGEST_PEM
 
 

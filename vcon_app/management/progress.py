@@ -6,16 +6,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from sessions_app.rendering.text import mark_invisible
+from sessions_app.management.terminal import printable
 from vcon_app.models import Import
 from vcon_app.queries.imports import sentence
 
 WIDTH = 24
-
-
-def printable(text: str | Path) -> str:
-    """One line for a terminal: names and messages of strangers could hold commands for it."""
-    return mark_invisible(str(text)).replace("\n", " ")
 
 
 def result_line(row: Import, path: Path) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.management.arguments import add_workspace, workspace_named
+from sessions_app.management.terminal import printable
 from sessions_app.models import Workspace
 from sessions_app.policy.faults import Invalid
 from sessions_app.policy.reading import read_rules
@@ -60,14 +61,14 @@ class Command(BaseCommand):
         what = "is in force" if publish else "runs in shadow" if shadow else "is kept, without effect"
         self.stdout.write(f"version {version.number} {what}: {len(rules)} rules")
         for warning in deciders.warnings(workspace.id, rules):
-            self.stderr.write(f"warning: {warning}")
+            self.stderr.write(printable(f"warning: {warning}"))
 
     def _diff(self, workspace: Workspace, file: str, **options: Any) -> None:
         before, after = _in_force(workspace), written(_read(file))
         lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "in force", file, lineterm="")
         found = list(lines)
         for line in found:
-            self.stdout.write(line)
+            self.stdout.write(printable(line))
         if found:
             sys.exit(1)
 

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from sessions_app.management.arguments import add_workspace, workspace_named
+from sessions_app.management.terminal import printable
 from sessions_app.models import Agent, Role, Stop, Workspace
 from sessions_app.queries import stops as queries
 from sessions_app.services import audit
@@ -48,7 +49,7 @@ class Command(BaseCommand):
             made = stops.make(workspace, by=audit.COMMAND, role=Role.ADMIN, reason=reason, agent=only, until=until)
         except stops.Refused as refused:
             raise CommandError(f"--{'for' if refused.field == 'until' else refused.field}: {refused}") from None
-        self.stdout.write(f"{made.pk}  {queries.sentence(made)}")
+        self.stdout.write(printable(f"{made.pk}  {queries.sentence(made)}"))
         denied = sum(one.denied for one in made.sessions.all())
         turns = sum(one.turn_interrupted for one in made.sessions.all())
         rest = "" if made.carried_out_at else "; the rest follows within seconds"
@@ -64,7 +65,7 @@ class Command(BaseCommand):
 
     def _list(self, workspace: Workspace, **options: Any) -> None:
         for stop in queries.in_force(workspace.pk):
-            self.stdout.write(f"{stop.pk}  {queries.sentence(stop)}")
+            self.stdout.write(printable(f"{stop.pk}  {queries.sentence(stop)}"))
 
 
 def duration(text: str) -> timedelta:

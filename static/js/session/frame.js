@@ -28,7 +28,7 @@ export const isRead = (turn) => turn.getBoundingClientRect().top < Math.max(0, d
 
 const isInSight = (element) => element.getBoundingClientRect().bottom > 0;
 
-// Heads of turns are no measure: they stick. Rows are asked only where their chunk is in sight: the others are not laid out.
+// Heads of turns are no measure: they stick. Rows are asked only where their chunk is in sight.
 function firstRow() {
   for (const chunk of document.querySelectorAll("#timeline > .turn > .rows")) {
     const row = isInSight(chunk) && [...chunk.querySelectorAll("[data-seq]")].find(isInSight);

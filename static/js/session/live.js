@@ -22,13 +22,18 @@ let turnStateTimer = null;
 let outlineTimer = null;
 let outlineFrom = Infinity;
 let reopening = null;
+let wasOpen = false;
 let writing = null; // writing.js, once a message is being written
 const REOPEN = 3_000; // ms: what browsers wait themselves where an answer was no stream at all
 
 function open() {
   if (source || !live.dataset.stream || document.hidden) return;
   source = new EventSource(`${live.dataset.stream}?after=${after}`);
-  source.addEventListener("open", () => { back(); refreshAll(); }); // what a request lost while the network was away
+  source.addEventListener("open", () => {
+    back();
+    if (wasOpen) refreshAll(); // what a request lost while the network was away; the first time the page has just come
+    wasOpen = true;
+  });
   source.addEventListener("error", reopen);
   source.addEventListener("event", (message) => {
     after = message.lastEventId || after;

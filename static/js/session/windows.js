@@ -6,7 +6,6 @@ import { gettext } from "../words.js";
 
 const LEAVE = 0.75; // screens above or below the one that is read: rows of one line are thirty a screen, of twenty elements each
 const RETURN = 0.5;
-const UNSEEN = 0.5; // beyond this, rows stay on the page and are not laid out
 const ROWS = 24; // of a part that is fetched again: long ones still fit into one answer of the server
 const CHUNK = 24; // rows that the server sends at once (queries/log/timeline.py)
 const PRINTED = 40; // parts that come back for a printer; the page waits for each
@@ -129,17 +128,6 @@ function nearParts(spacer) {
   });
 }
 
-const known = new WeakSet(); // chunks that were laid out once: the browser knows their height
-function chunksToSkip() {
-  const found = [];
-  for (const rows of timeline().querySelectorAll(":scope > .turn > .rows")) {
-    const isUnseen = isFar(rows.getBoundingClientRect(), UNSEEN);
-    if (known.has(rows)) found.push([rows, isUnseen]);
-    else { known.add(rows); askFrame(); }
-  }
-  return found;
-}
-
 eachFrame(() => {
   if (isPrinting) return null;
   const near = away().filter((spacer) => !coming.has(spacer)).map((spacer) => [spacer, nearParts(spacer)]).filter(([, parts]) => parts.length);
@@ -147,10 +135,8 @@ eachFrame(() => {
   const leaving = new Set(turns.flatMap((run) => run.elements));
   const staying = [...timeline().querySelectorAll(":scope > .turn")].filter((turn) => !leaving.has(turn));
   const chunks = staying.flatMap((turn) => runs([...turn.querySelectorAll(":scope > .rows")], leavesNow));
-  const skipped = chunksToSkip();
   if (turns.length || chunks.length) holdInPlace();
   return () => {
-    for (const [rows, isUnseen] of skipped) rows.classList.toggle("is-unseen", isUnseen);
     for (const [spacer, parts] of near) for (const one of split(spacer, new Set(parts))) fetchPart(one);
     if (!turns.length && !chunks.length) return;
     for (const run of [...chunks, ...turns]) leave(run);
@@ -246,7 +232,6 @@ function append(turn, chunk) {
   const last = turn.lastElementChild;
   const fits = chunk.matches(".rows") && last.matches(".rows") && rowsIn(last).length + rowsIn(chunk).length <= CHUNK;
   const moved = fits ? [...chunk.children] : [chunk];
-  if (fits) { known.delete(last); last.classList.remove("is-unseen"); } // it is higher than the browser remembers
   (fits ? last : turn).append(...moved);
   for (const one of moved) htmx.process(one); // it would look for them in the section that is gone
 }

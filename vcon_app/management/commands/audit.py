@@ -8,10 +8,10 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.management.arguments import add_workspace, workspace_named
+from sessions_app.management.terminal import printable
 from sessions_app.models import Session
 from vcon_app.management.files import add_period, period_of, write_file
 from vcon_app.management.pem import text_of
-from vcon_app.management.progress import printable
 from vcon_app.services.checkpoints import verification
 from vcon_app.services.checkpoints.verification import Outside, Statement
 from vcon_app.services.evidence import audit_export

@@ -7,10 +7,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
 
 from sessions_app.management.arguments import add_workspace, workspace_named
+from sessions_app.management.terminal import printable
 from sessions_app.models import Agent
 from sessions_app.services import audit
 from vcon_app.management.files import add_period, period_of, write_file
-from vcon_app.management.progress import printable
 from vcon_app.services.evidence import pack
 from vcon_app.signing.keys import BadKey
 

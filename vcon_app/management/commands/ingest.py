@@ -14,13 +14,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from sessions_app.management.arguments import add_workspace, workspace_named
+from sessions_app.management.terminal import printable
 from sessions_app.models import Agent, Workspace
 from sessions_app.rendering import numbers
 from sessions_app.services import agents, audit
 from vcon_app import registry
 from vcon_app.api.imports import Import as Shape
 from vcon_app.formats.common.sqlite.wal import is_beside
-from vcon_app.management.progress import Progress, printable, result_line
+from vcon_app.management.progress import Progress, result_line
 from vcon_app.models import Import
 from vcon_app.queries.imports import complete
 from vcon_app.services.documents import documents

@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.management.arguments import add_workspace, workspace_named
+from sessions_app.management.terminal import printable
 from sessions_app.models import Workspace
 from sessions_app.services import audit, workspaces
 from vcon_app.management.pem import text_of
-from vcon_app.management.progress import printable
 from vcon_app.models import TrustAnchor
 from vcon_app.services.trust import anchors, own_keys, signatures
 from vcon_app.signing.keys import BadKey, fingerprint

@@ -7,9 +7,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 
 from sessions_app.management.arguments import add_workspace, workspace_named
+from sessions_app.management.terminal import printable
 from vcon_app.drafts import FormatError
 from vcon_app.management.pem import text_of
-from vcon_app.management.progress import printable
 from vcon_app.services.trust import anchors, own_keys, verification
 from vcon_app.services.trust.verification import FileCheck
 from vcon_app.signing.keys import Anchor, BadKey, anchor_of

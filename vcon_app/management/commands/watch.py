@@ -9,8 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import close_old_connections
 
 from sessions_app.management.arguments import add_workspace, workspace_named
+from sessions_app.management.terminal import printable
 from sessions_app.services import agents
-from vcon_app.management.progress import printable, result_line
+from vcon_app.management.progress import result_line
 from vcon_app.models import Import
 from vcon_app.services.imports.watch import Outcome, Watch
 
