@@ -12,16 +12,13 @@ from sessions_app.models import Session, Turn
 from sessions_app.models.session_order import STARTED
 
 from .money.usage import Period, Used
-from .sessions.folding import FoldedPage, Group, imports_of
+from .sessions import folding
+from .sessions.folding import FoldedPage, Group, imports_of, one_calls
 from .sessions.session_list import Page
 
 SHOWN = 8
 LOOKED_AT = 200
 """Sessions of which the latest are shown: an index has them by when they began or came, not by what they did."""
-
-
-ONE_CALL = [0, 1, 0]
-"""Turns, calls and errors of a session that is one tool call without a message."""
 
 
 def midnight() -> datetime:
@@ -56,13 +53,13 @@ def went_wrong(workspace_id: UUID) -> QuerySet[Session]:
 def came_in(workspace_id: UUID) -> FoldedPage:
     """The newest sessions, however old the work in them is.
 
-    Of the ``LOOKED_AT`` newest those that are one tool call without a message do not bury work, unless all are; and the
-    samples of one evaluation log are one row.
+    Of the ``LOOKED_AT`` newest those that are one tool call without a message do not bury work, unless all are: what
+    waits is told above them. The samples of one evaluation log are one row.
     """
     newest = Session.objects.filter(workspace_id=workspace_id).order_by("-created_at", "-id")
-    counts = newest.values_list("pk", "source_format", "turn_count", "tool_call_count", "error_count")[:LOOKED_AT]
-    found = [((pk, source_format), counted != ONE_CALL) for pk, source_format, *counted in counts]
-    work = [session for session, is_work in found if is_work] or [session for session, _ in found]
+    found = list(newest.only(*folding.LOOKED_AT)[:LOOKED_AT])
+    alone = one_calls(found)
+    work = [(one.pk, one.source_format) for one in found if one.pk not in alone or len(alone) == len(found)]
     import_of = imports_of(work)
     first: dict[UUID, UUID] = {}
     groups: dict[UUID, Group] = {}

@@ -65,10 +65,13 @@ const KINDS = { page: gettext("page"), action: gettext("action"), session: gette
 // Titles that are a prompt in JSON have "\n" for a new line; a harness puts tags around what it says first.
 const titleOf = ({ title }) => title.replace(/^["\s]*(?=<[a-z_-]+>)/, "").replace(/(\\[nrt]|\s|^<[a-z_-]+>)+/g, " ").trim() || gettext("Session");
 
+// Who types is within a word: it is looked for as a beginning.
+const asTyped = (words) => (/(^|\s)[\p{L}\p{N}_]+$/u.test(words) ? `${words}*` : words);
+
 async function addSessions(words) {
   asking = new AbortController();
   try {
-    const answer = await fetch(`/api/v1/sessions?limit=${MOST}&q=${encodeURIComponent(words)}`, { signal: asking.signal });
+    const answer = await fetch(`/api/v1/sessions?limit=${MOST}&q=${encodeURIComponent(asTyped(words))}`, { signal: asking.signal });
     if (!answer.ok) return; // words that are no search, like one quotation mark: the next key asks again
     const { items } = await answer.json();
     const found = items.map((one) => ({

@@ -342,7 +342,7 @@ def test_the_palette_finds_pages_actions_and_sessions(open_page, agent):
     page.keyboard.press("Enter")
     page.wait_for_url("**/usage/")
     page.keyboard.press("Control+k")
-    page.keyboard.type("4711")
+    page.keyboard.type("4711 ref")  # within a word
     page.get_by_role("option", name="Order 4711 <b>refund</b> session").wait_for()
     page.keyboard.press("Enter")
     page.wait_for_url("**/chat/*")

@@ -108,6 +108,13 @@ def test_calls_that_were_asked_alone_do_not_bury_work(reviewer, agent):
     assert "Real work" in recent and "run_sql" not in recent
 
 
+def test_what_waits_is_told_once(reviewer, agent):
+    session_of(agent, title="Real work")
+    asks(sessions.create(agent, by=ASKER, title="delete_bucket · Ops", origin="api"))
+    waits, recent = words(reviewer.get("/")).split("Recent sessions")
+    assert "delete_bucket · Ops" in waits and "Real work" in recent and "delete_bucket" not in recent
+
+
 def test_where_there_is_nothing_else_they_are_shown(reviewer, agent):
     one_call(agent, 1)
     assert "Recent sessions" in words(reviewer.get("/"))

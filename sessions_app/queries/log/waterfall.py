@@ -55,6 +55,8 @@ class Span:
     ended: datetime | None = None
     is_estimated: bool = False
     child: Session | None = None
+    path: str = ""
+    """The file of a call, where ``subject`` says that."""
     depth: int = 0
     below: list[Span] = field(default_factory=list)
 
@@ -151,7 +153,7 @@ class _Page:
     def _call(self, row: dict[str, Any]) -> Span:
         line = describe_call(row["tool_name"], row["about"], row["tool_server"])
         call = self.calls.get(row["seq"])
-        span = Span("call", row["seq"], row["turn"], line.verb, line.subject, began=row["at"])
+        span = Span("call", row["seq"], row["turn"], line.verb, line.subject, began=row["at"], path=line.path)
         if call:
             span.status, span.ended = call.status, call.ended_at
         for child in self.children.get(row["seq"], ()):

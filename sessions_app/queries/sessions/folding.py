@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from sessions_app.models import Session
+from sessions_app.models import Approval, Session
 
 from . import session_list
 from .provenance import provenance_of
@@ -23,7 +23,12 @@ STRETCH, STRETCHES = 200, 4
 """Sessions that are looked at together, and how often at most, to fill a page."""
 GROUPED = ("inspect",)
 """Formats whose files are many samples of one run. The conversations of an export are works of their own."""
-LOOKED_AT = ("id", "turn_count", "tool_call_count", "pending_approvals", "error_count", "source_format", "workspace_id")
+LOOKED_AT = (
+    "id", "turn_count", "tool_call_count", "event_count", "pending_approvals", "error_count", "origin", "source_format",
+    "workspace_id",
+)  # fmt: skip
+ASKED = 6
+"""Events of a question at most: asked, voted on, decided, delivered, executed."""
 
 
 @dataclass(slots=True)
@@ -66,10 +71,17 @@ def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) ->
     return FoldedPage(Page(items, walk.next_cursor), walk.one_calls, groups)  # type: ignore[arg-type]  # no sort value
 
 
-def is_one_call(session: Session) -> bool:
-    """One tool call without a message, that waits for nobody and did not fail: ``run_sql · warehouse``."""
-    needs_nobody = session.pending_approvals == 0 and session.error_count == 0
-    return session.turn_count == 0 and session.tool_call_count == 1 and needs_nobody
+def one_calls(sessions: Iterable[Session]) -> set[UUID]:
+    """Those that are one tool call without a message (``run_sql · warehouse``) and did not fail: the call, or the
+    question whether it may be made, for which the API makes a session. One query where there are such questions.
+    """
+    bare = [one for one in sessions if one.turn_count == 0 and one.error_count == 0]
+    asked = [
+        one.pk for one in bare
+        if one.origin == Session.Origin.API and one.tool_call_count == 0 and 0 < one.event_count <= ASKED
+    ]  # fmt: skip
+    first = Approval.objects.filter(session__in=asked, event_seq=1).values_list("session_id", flat=True)
+    return {one.pk for one in bare if one.tool_call_count == 1} | (set(first) if asked else set())
 
 
 def imports_of(sessions: Iterable[tuple[UUID, str]]) -> dict[UUID, UUID]:
@@ -97,10 +109,11 @@ class _Walk:
     def take(self, looked_at: Page) -> bool:
         """Take a stretch; whether another is wanted."""
         import_of = imports_of((one.pk, one.source_format) for one in looked_at.items)
+        folded = one_calls(one for one in looked_at.items if one.pending_approvals == 0)
         last = None
         for one in looked_at.items:
             import_id = import_of.get(one.pk)
-            if is_one_call(one):
+            if one.pk in folded:
                 self.one_calls += 1
             elif import_id in self.imports:
                 self.imports[import_id].group.more += 1

@@ -10,6 +10,7 @@ from django.utils import timezone
 from sessions_app.models import Session
 from sessions_app.queries.sessions import folding
 from sessions_app.services import sessions
+from sessions_app.services.approvals import endings
 from sessions_app.views import session_list
 from tests.services.build import append, call, result
 from vcon_app.models import Import, ImportedSession, SourceDocument
@@ -57,6 +58,16 @@ def test_one_call_sessions_are_counted_and_shown_when_asked_for(viewer, agent):
     assert "5 sessions" in words(page)
     assert 'href="?fold=no"' in page.content.decode() and len(titles(viewer.get("/sessions/?fold=no"))) == 5
     assert len(titles(viewer.get("/sessions/?status=idle"))) == 5, "who looks for something sees all of it"
+
+
+def test_a_question_that_the_api_made_a_session_for_is_folded_once_it_is_over(viewer, agent):
+    session_of(agent, "Work")
+    asked = [sessions.create(agent, by=ASKER, title=f"delete_bucket · {n}", origin="api") for n in range(2)]
+    over, _ = [asks(one) for one in asked]
+    assert titles(viewer.get("/sessions/")) == ["delete_bucket · 1", "delete_bucket · 0", "Work"]
+    endings.cancel(over, reason="", by=ASKER)
+    page = viewer.get("/sessions/")
+    assert titles(page) == ["delete_bucket · 1", "Work"] and "1 one-call session" in words(page)
 
 
 def test_where_there_is_nothing_else_they_are_shown(viewer, agent):

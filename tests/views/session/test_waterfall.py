@@ -144,3 +144,14 @@ def test_what_strangers_wrote_is_only_text(agent, viewer, page):
     content = answer.content.decode()
     assert answer.status_code == 200
     assert "<script>alert" not in content and "\u202e" not in content and "\x1b" not in content
+
+
+def test_a_path_is_told_from_the_working_directory_on_and_its_name_is_not_what_is_cut(viewer, agent):
+    path = f"/srv/shop/{'deep/' * 30}refunds.py"
+    made = session_with(
+        agent, [asked("p", "Look"), call("c", "Read", {"file_path": path}), result("c", "ok")],
+        metadata={"environment": {"cwd": "/srv/shop"}},
+    )  # fmt: skip
+    page = viewer.get(f"{path_of(made)}/waterfall").content.decode()
+    assert f'<span class="fall-folder">{"deep/" * 30}</span><span>refunds.py</span>' in page
+    assert f'title="{path}"' in page
