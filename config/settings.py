@@ -228,7 +228,8 @@ CELERY_TASK_ROUTES = {
     f"sessions_app.tasks.{task}": {"queue": queue}
     for queue, tasks in {
         broker.PEOPLE: (
-            "run_turn", "read_slack", "tell_of_approval", "tell_of_budget", "send_notice", "send_mention", "push_mention",
+            "run_turn", "read_slack",
+            "tell_of_approval", "tell_of_budget", "send_notice", "send_mention", "push_mention",
         ),
         broker.TURNS: ("run_triggered_turn", "close_session", "look_again", "post_message"),
     }.items()

@@ -35,7 +35,8 @@ def test_found_words_are_marked(text, query, marked):
         (r'"Look at\nthe \"log\"\u2026\nof the container"', "container", 'Look at\nthe "log"…\nof the container'),
         (r'Bash {"command": "cd a\nmake container", "cwd": "C:\\new"}', "container",
          'Bash {"command": "cd a\nmake container", "cwd": "C:\\new"}'),
-        (r'Bash {"text": "half \ud83d of the container"}', "container", 'Bash {"text": "half \ufffd of the container"}'),
+        (r'Bash {"text": "half \ud83d of the container"}', "container",
+         'Bash {"text": "half \ufffd of the container"}'),
         (r"It is in C:\new\test of the container", "container", r"It is in C:\new\test of the container"),
     ],
 )  # fmt: skip

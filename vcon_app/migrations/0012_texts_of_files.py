@@ -10,6 +10,6 @@ WHERE EXISTS (SELECT FROM vcon_app_importedsession link WHERE link.session_id = 
 class Migration(migrations.Migration):
     """Files that are here already are looked through one after the other, of the newest session first."""
 
-    dependencies = [("vcon_app", "0011_registrations"), ("sessions_app", "0058_file_texts")]
+    dependencies = [("vcon_app", "0011_registrations"), ("sessions_app", "0059_file_texts")]
 
     operations = [migrations.RunSQL(READ_ALL, migrations.RunSQL.noop)]

@@ -11,7 +11,7 @@ FORGET = "ALTER TABLE sessions_app_filetext DROP CONSTRAINT filetext_session;"
 class Migration(migrations.Migration):
     """What files say beside their events is in the search over all sessions, too."""
 
-    dependencies = [("sessions_app", "0057_days_that_sessions_are_kept")]
+    dependencies = [("sessions_app", "0058_mentions_in_browsers")]
 
     operations = [
         migrations.CreateModel(
@@ -43,9 +43,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(
-                        condition=models.Q(("due_at__isnull", False)), fields=["due_at"], name="file_text_due"
-                    )
+                    models.Index(condition=models.Q(("due_at__isnull", False)), fields=["due_at"], name="file_text_due")
                 ],
             },
         ),
