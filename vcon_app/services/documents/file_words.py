@@ -67,4 +67,4 @@ def sweep() -> int:
     due = FileText.objects.filter(due_at__lte=timezone.now()).order_by("-due_at", "-session_id")
     rows = due.values_list("session_id", "due_at", "workspace_id")[:SWEPT]
     lines = {id_: Line(workspace_id) for id_, _, workspace_id in rows}
-    return task_queue.requeue(task_names.READ_FILE, {id_: since for id_, since, _ in rows}, lines)
+    return task_queue.requeue(task_names.READ_FILE, {id_: since for id_, since, _ in rows if since}, lines)
