@@ -124,6 +124,15 @@ def test_the_report_names_what_has_no_span() -> None:
     assert "events of kind approval" in {row["what"] for row in losses.rows()}
 
 
+def test_the_report_says_that_a_call_without_a_name_has_one_in_its_span() -> None:
+    losses = Losses()
+    document(losses, [EventDraft("tool_call", "c", at(0), "agent", "Crane", tool=ToolDraft("c1", None))])
+    assert "that nobody named a tool" in {row["what"] for row in losses.rows()}
+    losses = Losses()
+    document(losses, [call("c", 0)])
+    assert "that nobody named a tool" not in {row["what"] for row in losses.rows()}
+
+
 def test_words_of_any_kind_are_valid_json_and_come_back() -> None:
     odd = 'a "quote", \\ \u202e {"json": 1} \x00 \ud83d'
     (event,) = [one for one in read(document(events=[EventDraft("user_message", "u", at(0), text=odd)]))[1]

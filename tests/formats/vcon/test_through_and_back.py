@@ -56,6 +56,13 @@ def test_a_call_that_nobody_answered_is_still_one() -> None:
     assert [event.tool and event.tool.status for event in again] == [None, None, None]
 
 
+@pytest.mark.parametrize("tool", [None, ToolDraft(None, None), ToolDraft("c1", None, None, {"a": 1})])
+def test_a_call_of_a_tool_that_nobody_named_has_no_name_when_it_comes_back(tool: ToolDraft | None) -> None:
+    again = events(drafts(written(SessionDraft("s"), [EventDraft("tool_call", "k", START, "agent", "Bot", tool=tool)])))
+
+    assert [(event.kind, event.tool and event.tool.name) for event in again] == [("tool_call", None)]
+
+
 def test_what_is_not_known_of_a_session_does_not_come_back_as_unknown() -> None:
     said = EventDraft("agent_message", "k", START, "agent", "", text="Done.")
     ((draft, _),) = sessions(drafts(written(SessionDraft("s", metadata={"recorder": {"name": "reel"}}), [said])))

@@ -6,6 +6,7 @@ import orjson
 
 from .head import SIZES, Head
 from .jsonio import Unreadable, loads
+from .neighbours import neighbour_of
 
 _TRUST = "to check signatures with it, add it to the trust anchors in the settings"
 _LOG = "what SQLite keeps beside a database, with no session in it alone: drop it together with the database"
@@ -54,6 +55,8 @@ def _of_data(head: Head, complete: bool) -> str:
     data = head.data
     if not data.strip():
         return "blank" if data else "empty"
+    if known := neighbour_of(head):
+        return known
     if head.tables:
         names = _listed("table", "tables", list(head.tables))
         return f"a SQLite database with the {names}, which is no store of an agent that is known here"

@@ -28,6 +28,7 @@ INPUTS = {"user_message": "user", "system": "system", "injected_context": "syste
 OUTPUTS = ("agent_message", "reasoning", "model_request")
 OUTCOMES = ("error", "cancelled", "denied")
 TITLE = "countersign.session.title"
+UNNAMED = "unknown"
 NO_SPAN = "the conventions have no span for it"
 
 
@@ -258,11 +259,13 @@ class _Spans:
         name = (tool.name if tool else None) or (answer.name if answer else None)
         values: dict[str, Json] = {
             "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": name or "unknown",
+            "gen_ai.tool.name": name or UNNAMED,
             "gen_ai.tool.type": "function",
             "gen_ai.tool.call.id": tool.call_id if tool else None,
             "gen_ai.tool.call.arguments": _as_json(tool.arguments if tool and call is not result else None),
         }
+        if not name:
+            self._losses.lose("that nobody named a tool", f"a span of a call has a name: {UNNAMED}")
         fault, end = None, None
         if result is not None:
             end, status = result.at or start, answer.status if answer else None
@@ -294,7 +297,7 @@ def _answer(events: list[EventDraft]) -> str:
 def _part(event: EventDraft) -> dict[str, Json] | None:
     if event.kind == "tool_call":
         tool = event.tool
-        told: dict[str, Json] = {"type": "tool_call", "name": (tool.name if tool else None) or "unknown"}
+        told: dict[str, Json] = {"type": "tool_call", "name": (tool.name if tool else None) or UNNAMED}
         if tool and tool.call_id:
             told["id"] = tool.call_id
         return {**told, "arguments": tool.arguments if tool else None}

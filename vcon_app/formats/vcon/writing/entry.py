@@ -44,7 +44,7 @@ def needed_members(event: EventDraft, entry: dict[str, Json]) -> set[str]:
         extension.DATA: data_is_lost,
         extension.TEXT: text_is_lost,
         extension.ORIGIN: origins.to_write(event) is not None,
-        extension.TOOL: tool is not None and _tool_is_lost(tool, entry_type),
+        extension.TOOL: _tool_is_lost(tool, entry_type) if tool else event.kind == "tool_call",
         extension.RESULT: tool is not None and entry_type == "tool-result" and _result_is_lost(tool, entry),
     }
     return {member for member, is_needed in wanted.items() if is_needed}
@@ -64,7 +64,7 @@ def _result_is_lost(tool: ToolDraft, entry: dict[str, Json]) -> bool:
 
 def tool_of(event: EventDraft) -> Json:
     if event.tool is None:
-        return None
+        return {"name": None} if event.kind == "tool_call" else None
     if event.kind in ("tool_call", "tool_result"):
         return {
             name: value for name in ("name", "server") if (value := getattr(event.tool, name)) or name == "name"
