@@ -104,11 +104,25 @@ WHERE t.ctid = found.place AND ({", ".join(f"t.{name}" for name in WRITTEN)})
 """)
 
 
+# Bookings write to a turn without its session's lock. One that is not over when the statement begins would have it
+# leave the turn out: the row is not where it was any more.
+LOCK = Statement("""
+SELECT FROM sessions_app_turn WHERE session_id = %(session)s AND index = ANY(%(turns)s::int[])
+ORDER BY index FOR NO KEY UPDATE
+""")
+ALL = Statement("""
+SELECT index FROM sessions_app_turn WHERE session_id = %(session)s ORDER BY index FOR NO KEY UPDATE
+""")
+
+
 def write(session_id: UUID, turns: set[int], since: int, *, few: bool = True) -> None:
-    """Write what some turns of a locked session used, and those whose responses have new calls after ``since``."""
+    """Write what some turns used, which are locked as their session is, and those whose responses have new calls after
+    ``since``."""
     values = {"session": session_id, "since": since}
-    if since:
-        turns = turns | {turn for (turn,) in fetch(LATE, values, keep=few)}
+    late = {turn for (turn,) in fetch(LATE, values, keep=few)} - turns if since else set()
+    if late:
+        run(LOCK, values | {"turns": sorted(late)}, keep=few)
+        turns = turns | late
     if turns:
         run(WRITE, values | {"turns": sorted(turns), "first": min(turns)}, keep=few)
 
@@ -117,6 +131,3 @@ def write_all(session_id: UUID) -> None:
     """Write what each turn of a locked session used."""
     turns = fetch(ALL, {"session": session_id})
     write(session_id, {turn for (turn,) in turns}, 0, few=False)
-
-
-ALL = Statement("SELECT index FROM sessions_app_turn WHERE session_id = %(session)s")
