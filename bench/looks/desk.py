@@ -6,16 +6,22 @@ from decimal import Decimal
 
 from django.urls import reverse
 
-from sessions_app.models import Agent, Approval, Member, ReviewQueue, Role, Session, Workspace
-from sessions_app.services import agents, audit
+from sessions_app.models import Agent, Approval, Member, ReviewQueue, Role, Session, Tombstone, Workspace
+from sessions_app.queries.retention import strategies
+from sessions_app.services import agents, audit, sessions
 from sessions_app.services.approvals import requests
+from sessions_app.services.graph import recording
 from sessions_app.services.money import budgets, totals
+from sessions_app.services.notices import outgoing_webhooks
 from sessions_app.services.people import members
 from sessions_app.services.policies import versions
+from sessions_app.services.retention import pruning
 from sessions_app.services.reviews import comments, queues, rubrics, verdicts
 from sessions_app.services.triggers import schedules, webhook_endpoints
 from vcon_app.models import Import
+from vcon_app.services.erasure import erasing
 from vcon_app.services.imports import demo, import_jobs
+from vcon_app.services.shares import share_links
 
 BY = audit.Actor("command", name="demo")
 EDITED = "tax-exempt-invoices.jsonl"
@@ -43,6 +49,9 @@ def furnish(workspace: Workspace, transcripts: tuple[bytes, ...] = ()) -> Member
     for tool, arguments, risk in ASKED:
         requests.request(session, requests.Question(tool, arguments, risk=risk), by=audit.Actor("api_key", name="CI"))
     _review(admin, session, by)
+    _keep(workspace, session, by)
+    erasing.erase_session(sessions.create(here, by=by, title="Not to be kept"), by=by, reason="asked for")
+    outgoing_webhooks.create(workspace.pk, "Tickets", "https://tickets.example.org/desk", [], by=by)
     versions.publish(versions.save_draft(workspace.pk, RULES, by=by), by=by)
     schedules.create(here, by=by, name="Every morning", cron="0 7 * * *", timezone="Europe/Berlin", input_text="Begin")
     webhook_endpoints.create(workspace.pk, "orders", "standard", agent=here, by=by)
@@ -62,11 +71,25 @@ def _review(admin: Member, session: Session, by: audit.Actor) -> None:
     queues.make(admin, queues.Rules("All failures", "has_errors=true"), by=by)
 
 
+def _keep(workspace: Workspace, session: Session, by: audit.Actor) -> None:
+    """What a session led to, one of which most is out of sight, and links by which others may read them."""
+    told = recording.Recorded("Tax-exempt invoices get a number of their own", {"layer": "product"}, (1, 3))
+    decided = recording.decide(session.pk, told, Role.REVIEWER, by=by)
+    recording.support(session.pk, recording.Recorded("The last test fails", about=decided.pk), by=by)
+    pruning.prune(_pruned(workspace).pk, strategies.read("sliding_window", window_size=1), by=by)
+    share_links.switch(workspace, True, by=by)
+
+
+def _pruned(workspace: Workspace) -> Session:
+    return Session.objects.filter(workspace=workspace, import_links__imported__filename=demo.ASKS).earliest("pk")
+
+
 def pages(workspace: Workspace) -> dict[str, str]:
     """The addresses of the desk's pages, by the names of their pictures."""
     session, other = _edited(workspace), _other(workspace)
     page = reverse("session-detail", args=[session.agent_id, session.pk])
-    return _lists() | _session(session, page, other) | _things(workspace, session.agent) | _settings()
+    further = _of_records(workspace, session) | _settings()
+    return _lists() | _session(session, page, other) | _things(workspace, session.agent) | further
 
 
 def _other(workspace: Workspace) -> Session:
@@ -97,6 +120,20 @@ def _session(session: Session, page: str, other: Session) -> dict[str, str]:
     }  # fmt: skip
 
 
+def _of_records(workspace: Workspace, session: Session) -> dict[str, str]:
+    """What is kept of sessions, taken out of sight, handed on and deleted."""
+    pruned, gone = _pruned(workspace), Tombstone.objects.filter(workspace=workspace).earliest("pk")
+    return {
+        "session-pruned": reverse("session-detail", args=[pruned.agent_id, pruned.pk]),
+        "session-graph": reverse("session-graph", args=[session.agent_id, session.pk]),
+        "agent-graph": reverse("agent-graph", args=[session.agent.slug]),
+        "file-parts": reverse("file-parts", args=[session.pk]),
+        "file-parts-found": f"{reverse('file-parts', args=[session.pk])}?q=e",
+        "share-links": reverse("share-links", args=[session.pk]),
+        "tombstone": reverse("tombstone", args=[gone.subject_id]),
+    }  # fmt: skip
+
+
 def _things(workspace: Workspace, agent: Agent) -> dict[str, str]:
     here = workspace.agents.get(runtime="scripted")
     queue = ReviewQueue.objects.get(workspace=workspace)
@@ -112,6 +149,9 @@ def _things(workspace: Workspace, agent: Agent) -> dict[str, str]:
         "queue": reverse("review-queue", args=[queue.pk]),
         "queue-progress": reverse("review-queue-progress", args=[queue.pk]),
         "import": reverse("import-detail", args=[failed.pk]),
+        "agent-version": reverse("agent-version", args=[here.slug, here.version]),
+        "outgoing-webhook": reverse("outgoing-webhook", args=[workspace.outgoing_webhooks.get().pk]),
+        "edit-schedule": reverse("schedule-edit", args=[workspace.schedules.get().pk]),
         "schedule": reverse("schedule-detail", args=[workspace.schedules.get().pk]),
         "webhook": reverse("webhook-detail", args=[workspace.webhook_endpoints.get().pk]),
     }  # fmt: skip
@@ -121,7 +161,7 @@ def _settings() -> dict[str, str]:
     return {
         "settings": "/settings/", "rubrics": "/settings/rubrics/", "notices": "/settings/notices/",
         "webhooks": "/settings/webhooks/", "slack": "/settings/slack/",
-        "absences": "/settings/absences/", "retention": "/settings/retention/",
+        "absences": "/settings/absences/", "retention": "/settings/retention/", "findings": "/settings/findings/",
         "keep-days": "/settings/retention/keep/?keep_days=1",
         "policies": "/settings/policies/", "new-policy": "/settings/policies/new",
         "policy-version": "/settings/policies/versions/1/", "grants": "/settings/grants/",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet runs a text that begins with one of these (OWASP, CSV injection)."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""A spreadsheet runs a text that begins with one of these, wide ones in some languages (OWASP, CSV injection)."""
 
 
 def cell(value: Any) -> Any:

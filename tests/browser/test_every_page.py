@@ -15,7 +15,7 @@ from tests.views.session.build import path_of
 
 WALKED = {
     "home", "sessions", "inbox", "queue", "agent", "usage", "audit", "oversight", "session-story", "session-tools",
-    "session-raw", "compare", "build",
+    "session-raw", "session-pruned", "session-graph", "file-parts", "compare", "build",
 }  # fmt: skip
 """One page of each kind; ``python -m bench.looks --axe`` goes to all, in every form."""
 FORMS = [(375, "dark"), (1440, "light"), (768, "dark"), (375, "light"), (1440, "dark"), (768, "light")]

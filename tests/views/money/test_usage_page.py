@@ -162,11 +162,13 @@ def test_the_csv_is_the_table(viewer, agent):
     assert written[-1][3] == "3000"
 
 
-@pytest.mark.parametrize("title", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("http://x.example")'])
+@pytest.mark.parametrize(
+    "title", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "\uff1d1+1", '=HYPERLINK("http://x.example")']
+)
 def test_a_spreadsheet_runs_no_name_of_a_stranger(viewer, agent, title):
     ran(agent, title=title)
-    assert download(viewer, "?by=session")[1][0] == f"'{title.strip()}" or title.startswith("\t")
-    assert not download(viewer, "?by=session")[1][0].startswith(("=", "+", "-", "@", "\t"))
+    assert download(viewer, "?by=session")[1][0] == f"'{title.strip()}" or title.startswith(("\t", "\n"))
+    assert not download(viewer, "?by=session")[1][0].startswith(("=", "+", "-", "@", "\t", "\n", "\uff1d"))
 
 
 def test_hostile_names_stay_text(viewer, agent):
