@@ -10,7 +10,7 @@ from typing import Any
 from sessions_app.phrases import gettext as _
 from sessions_app.phrases import joined, ngettext
 
-from . import diff
+from . import diff, numbers
 from .text import first_line
 
 MAX_SUBJECT = 160
@@ -103,17 +103,20 @@ def question_of(name: str | None, arguments: Any, server: str | None = None) -> 
 
 def glance(
     text: str, result: Any = None, status: str | None = None, *, name: str | None = None, arguments: Any = None,
-    lines: int | None = None,
+    lines: int | None = None, size: int | None = None,
 ) -> str:  # fmt: skip
     """What came of a call: ``+3 −1``, ``exit 1``, ``14 lines``, ``denied``; empty when there is nothing to say.
 
-    ``lines`` is the number of lines of the result where ``text`` is only its beginning.
+    ``lines`` is the number of lines of the result where ``text`` is only its beginning; ``size`` are its bytes where
+    nobody counted them.
     """
     parts = [status] if status and status != "ok" else []
     if (code := _exit_code(result, text)) is not None:
         parts.append(_("exit %(code)s", code=code))
     if files := diff.diffs_of_call(name, arguments, result):
         parts.append(f"+{sum(f.added for f in files)} −{sum(f.removed for f in files)}")
+    elif size:
+        parts.append(numbers.size(size))
     elif text.strip():
         lines = lines or text.strip().count("\n") + 1
         many = ngettext("%(lines)s line", "%(lines)s lines", lines, lines=lines)

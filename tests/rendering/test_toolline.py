@@ -47,6 +47,7 @@ def test_a_server_makes_it_a_plug() -> None:
     [
         ({"text": "a\nb\n", "status": "ok"}, "2 lines"),
         ({"text": "done", "status": "ok"}, "done"),
+        ({"text": "a\nb\n", "size": 2_900_000}, "2.9 MB"),
         ({"text": "", "status": None}, ""),
         ({"text": "", "status": "denied"}, "denied"),
         ({"text": "", "result": {"exitCode": 0}, "status": "ok"}, ""),

@@ -22,6 +22,8 @@ WHOLE = 2 * 1024 * 1024
 CARD = 512 * 1024
 COUNTED = 1_000
 """So many tool calls of a session are counted by tool without being asked."""
+CHILDREN = 100
+"""Sessions that one started, of which it is told."""
 JSON = ("arguments", "result", "data")
 COLUMNS = {"text": F("text")} | {
     name: Func(F(name), function="jsonb_pretty", output_field=TextField()) for name in JSON
@@ -138,9 +140,9 @@ def tool_counts(session_id: UUID) -> list[dict[str, Any]]:
 
 
 def children(session_id: UUID) -> list[Session]:
-    """Sessions that this one started, the oldest first; at most 100."""
+    """Sessions that this one started, the oldest first; at most ``CHILDREN``."""
     found = Session.objects.filter(parent_id=session_id).select_related("agent").defer("source_record", "metadata")
-    return list(found.order_by("started_at", "id")[:100])
+    return list(found.order_by("started_at", "id")[:CHILDREN])
 
 
 def seq_at(session_id: UUID, pointer: str) -> int | None:

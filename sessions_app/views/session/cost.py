@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from operator import attrgetter
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from sessions_app.bill.words import Sentence
 from sessions_app.models import Session
 from sessions_app.queries.log import event_detail
 from sessions_app.queries.money import paid_calls
+from sessions_app.queries.money.usage import Part
 from sessions_app.services.money import bills
 
 from .. import access
@@ -51,7 +53,8 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
     """The whole bill; to htmx the short one that stands in the overview."""
     session = session_at(request, agent_id, session_id)
     bill = bills.of(session)
-    paid_calls.note_costs_of([session])
+    children = event_detail.children(session.pk)
+    paid_calls.note_costs_of([session, *children])
     context = {
         "session": session,
         "bill": bill,
@@ -63,9 +66,26 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
         "places": _places(session, bill),
         "base": event_url(session, None),
         "few": FEW,
-        "children": event_detail.children(session.pk),
+        "children": children,
+        "together": None if bill.is_stated else _together(session, children),
     }
     return page_or_fragment(request, "sessions/cost/index.html", "sessions/cost/_short.html", context)
+
+
+def _together(session: Session, children: list[Session]) -> Part | None:
+    """What a session cost with those that it started; None where it started none, or as many as are looked up.
+
+    Not of one whose recorder states amounts: they may be of the sub-agents, too.
+    """
+    if not 0 < len(children) < event_detail.CHILDREN:
+        return None
+    every = [session, *children]
+    recorded = [cost for one in every for cost in (one.cost_recorded, one.tool_cost) if cost is not None]
+    priced = [one.cost_priced for one in every if one.cost_priced is not None]
+    return Part(
+        sum(recorded, Decimal(0)) if recorded else None, sum(priced, Decimal(0)) if priced else None,
+        sum(one.unpriced_tokens for one in every), sum(one.under_reported for one in every),
+    )  # fmt: skip
 
 
 def _about(line: Line) -> tuple[tuple[str, str], Line]:

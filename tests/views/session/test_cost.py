@@ -46,6 +46,15 @@ def test_the_page_divides_the_cost_and_says_why(viewer, spent):
     assert f"{path_of(spent)}?event=5#e-5" in places
 
 
+def test_what_it_cost_with_the_sessions_that_it_started(viewer, agent, spent):
+    usage = Usage(input_tokens=1_000_000)
+    said_by_child = said("x", "Found", request="9", model=OPUS, usage=usage)
+    child = session_with(agent, [asked("q", "Look"), said_by_child])
+    Session.objects.filter(pk=child.pk).update(parent=spent)
+    for headers in ({}, {"HX_Request": "true"}):
+        assert "≥ $5.77 together with the session that it started" in shown(viewer, spent, **headers).text
+
+
 def test_what_at_least_means_is_told_with_a_key(viewer, spent):
     page = shown(viewer, spent)
     assert page.all("summary")

@@ -189,7 +189,10 @@ def _glance(entry: Entry, result: Entry | None, status: str) -> str:
     asked = (
         entry.light_arguments if (entry.arguments_size or 0) <= 4_000 else None
     )  # a diff of more costs too much here
-    return toolline.glance(result.head, result.light_result, name=entry.tool_name, arguments=asked, lines=result.lines)
+    return toolline.glance(
+        result.head, result.light_result, name=entry.tool_name, arguments=asked, lines=result.lines,
+        size=result.text_size if result.lines is None else None,
+    )  # fmt: skip
 
 
 _EXIT = re.compile(r"\s*(?:(?:Error: )?Exit code (\d{1,5})\s+|<returncode>(\d{1,5})</returncode>\s*)", re.IGNORECASE)
