@@ -39,10 +39,10 @@ from .new_events import ANYTHING, NewEvents
 from .sums import EVERYTHING, TOKENS
 
 PROJECTIONS = (
-    ToolCall, ModelRequest, Turn, EventText, SearchBlock, SessionUsage, FileChange, ChangedFile, FileScan, RunSummary,
+    ToolCall, ModelRequest, Turn, EventText, SessionUsage, FileChange, ChangedFile, FileScan, RunSummary,
     RunFinding, SessionOverview,
 )  # fmt: skip
-"""What is thrown away to be computed again; files and overviews not before somebody asks for them."""
+"""What is thrown away to be computed again, with the search's blocks; files and overviews not before somebody asks."""
 MANY = 5_000
 """From so many new events on tables are analysed, see ``_Batch``."""
 FEW = 500
@@ -326,9 +326,9 @@ def _count_requests(batch: _Batch, new: NewEvents) -> tuple[set[int], dict[UUID,
 def rebuild(session_id: UUID) -> None:
     """Throw the projections of a session away and compute them from its log again."""
     session = Session.objects.select_for_update().only("id", "metadata").get(pk=session_id)
+    SearchBlock.objects.filter(session_id=session_id).exclude(first_seq=search_index.FILE).delete()
     for model in PROJECTIONS:
-        rows = model.objects.filter(session_id=session_id)
-        (rows.exclude(first_seq=search_index.FILE) if model is SearchBlock else rows).delete()
+        model.objects.filter(session_id=session_id).delete()
     Session.objects.filter(pk=session_id).update(indexed_seq=0, tools_invoked=stated_tools(session.metadata))
     last_seq = Event.objects.filter(session_id=session_id).aggregate(last=Max("seq"))["last"]
     if last_seq:
