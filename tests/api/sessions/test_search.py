@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sessions_app.models import FileText
+from sessions_app.services.log import file_texts
 from tests.api.client import Api, ok
 from tests.services.build import append, call, event, result, user
 
@@ -25,6 +27,14 @@ def test_sessions_come_with_hits_in_context(viewer: Api, session, said):
             {"text": "?", "is_match": False},
         ],
     }  # fmt: skip
+
+
+def test_what_the_file_alone_says_is_told_beside_the_hits(viewer: Api, session, said):
+    file_texts.put_off(session.workspace_id, [session.pk])
+    file_texts.keep(session.pk, "An amber tower", FileText.objects.get().due_at)
+    (found,) = ok(viewer.get("search", {"q": "amber"}))["items"]
+    assert found["hits"] == [] and [one["text"] for one in found["in_file"] if one["is_match"]] == ["amber"]
+    assert ok(viewer.get("search", {"q": "parcel"}))["items"][0]["in_file"] == []
 
 
 def test_operators_narrow_the_search_and_the_list_alike(viewer: Api, session, said):

@@ -10,8 +10,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.drafts import ToolDraft
-from sessions_app.models import Session
+from sessions_app.models import FileText, Session
 from sessions_app.services import agents
+from sessions_app.services.log import file_texts
 from sessions_app.services.money import totals
 from sessions_app.views import search
 from tests.html import on_one_line
@@ -181,3 +182,14 @@ def test_a_page_costs_the_same_however_many_it_shows(viewer, agent):
     for number in range(1, 5):
         one_more(number)
     assert asked() <= before
+
+
+def test_a_session_whose_file_alone_says_it_shows_the_value_and_leads_to_it(viewer, desk):
+    talks = desk["Talks"]
+    file_texts.put_off(talks.workspace_id, [talks.pk])
+    file_texts.keep(talks.pk, "zqamber <b>tower</b>", FileText.objects.get().due_at)
+    page = viewer.get("/search/?q=zqamber")
+    assert titles(page) == ["Talks"]
+    assert "Everything else in the file zqamber <b>tower</b>" in words(page).replace("&lt;", "<").replace("&gt;", ">")
+    assert f'href="/sessions/{talks.pk}/file-parts?q=zqamber"' in page.content.decode()
+    assert "<mark>zqamber</mark>" in page.content.decode() and "<b>tower" not in page.content.decode()
