@@ -265,14 +265,19 @@ def _relative(at: datetime) -> str:
 @register.simple_tag
 def state(shown: Session | Approval | marks.Mark | str) -> SafeString:
     """The badge of a session, of an approval, of a word that ``marks.STATES`` knows, or of a mark itself."""
+    title = ""
     if isinstance(shown, marks.Mark):
         mark = shown
     elif isinstance(shown, Session):
-        mark = marks.state_of(_session_word(shown))
+        word = _session_word(shown)
+        mark = marks.state_of(word)
+        if word == "completed" and shown.origin == Session.Origin.IMPORT:
+            title = _("Its file says so, or ends here; nobody here checked the work")
     else:
         mark = marks.state_of(shown.status if isinstance(shown, Approval) else shown)
     words = capfirst(translated(mark.words))
-    return format_html('<span class="state is-{}">{}{}</span>', mark.tone, icon(mark.icon), words)
+    about = format_html(' title="{}"', title) if title else ""
+    return format_html('<span class="state is-{}"{}>{}{}</span>', mark.tone, about, icon(mark.icon), words)
 
 
 def _session_word(session: Session) -> str:

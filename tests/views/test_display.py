@@ -71,3 +71,8 @@ def test_a_sparkline_is_drawn_without_style_attributes():
     drawn = Template("{% load desk %}{% sparkline days %}").render(Context({"days": [0, 1, 36, 0]}))
     assert drawn.count("<rect") == 4 and "style" not in drawn
     assert "37 sessions in 4 days, at most 36 a day" in drawn
+
+
+def test_what_a_file_calls_completed_is_not_vouched_for():
+    mine, imported = (desk.state(Session(phase="completed", origin=origin)) for origin in ("chat", "import"))
+    assert "nobody here checked the work" in imported and "checked" not in mine
