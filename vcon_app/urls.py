@@ -72,6 +72,7 @@ erasure_urls = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("mcp", door.serve, name="mcp"),
+    path("mcp/recording", door.serve_recording, name="mcp-recording"),
     *import_urls,
     *trust_urls,
     *redaction_urls,

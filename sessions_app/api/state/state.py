@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
+from sessions_app.models import StateValue as Row
 from sessions_app.services.state import values
 
-from ..auth import own_asker, own_reader
+from ..agents import agent_read
+from ..auth import own_asker, own_reader, own_viewer
 from ..paging import Cursor, Limit, Page, keyset
 from ..parsing import refuse_repaired, reply
 from ..problems import Problem, invalid
@@ -20,6 +23,7 @@ from .schemas import Deleted, NewStateValue, Scope, StateValue
 router = Router(tags=["state"])
 Named = Annotated[str | None, Query(None, max_length=values.LONGEST_KEY, description="this key alone")]
 Words = Annotated[str, Query("", max_length=1000, description="those that say any of these words, the best first")]
+OfUser = Annotated[str, Query("", max_length=1000, description="whose values; without it those of all sessions")]
 OnlyAt = Annotated[int | None, Query(None, ge=0, lt=2**31, description="409 unless the key is at this version")]
 FAULTS = {
     values.Refused: lambda error: invalid(f"/{error.field}", str(error)),
@@ -37,11 +41,23 @@ def read_state(
     if q.strip():
         rows = values.saying(session, scope, q, limit)
         return reply(Page(items=[StateValue.from_row(row) for row in rows], next_cursor=None))
-    found = values.values_of(session, scope)
+    return _page(values.values_of(session, scope), limit, cursor, key)
+
+
+def _page(found: QuerySet[Row], limit: int, cursor: str | None, key: str | None) -> HttpResponse:
     if key is not None:
         found = found.filter(key=key)
     rows, next_cursor = keyset(found, "key", limit, cursor, str, ascending=True)
     return reply(Page(items=[StateValue.from_row(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.get("/agents/{uuid:agent_id}/state", auth=own_viewer, response=Page[StateValue])
+def read_state_of_agent(
+    request: HttpRequest, agent_id: UUID, limit: Limit, cursor: Cursor, key: Named, user_id: OfUser = ""
+) -> HttpResponse:
+    """Values that are kept for all sessions of an agent, or with `user_id` for all of that user, by key."""
+    found = values.values_of_agent(agent_read(request, agent_id).pk, user_id)
+    return _page(found, limit, cursor, key)
 
 
 @router.put("/sessions/{uuid:session_id}/state", auth=own_asker, response=StateValue)

@@ -62,6 +62,12 @@ def values_of(session: Session, scope: str) -> QuerySet[StateValue]:
     return StateValue.objects.filter(**_place(session, scope), is_deleted=False)
 
 
+def values_of_agent(agent_id: UUID, user_id: str) -> QuerySet[StateValue]:
+    """What is kept for a user of an agent or, with "", for all of its sessions: known without a session."""
+    scope = Scope.USER if user_id else Scope.APP
+    return StateValue.objects.filter(agent=agent_id, scope=scope, user_id=user_id, session=None, is_deleted=False)
+
+
 def saying(session: Session, scope: str, words: str, limit: int) -> list[StateValue]:
     """Values of a scope that say any of the words, in English or as they stand, the best first."""
     query = reduce(or_, (SearchQuery(word, config="english") for word in words.split()[:MOST_WORDS]))

@@ -169,3 +169,23 @@ def test_keys_that_are_made_and_deleted_for_ever_leave_no_more_than_the_newest(a
         assert api.send("DELETE", f"{path}?key=k{number}", "").status_code == 200
     kept = StateValue.objects.order_by("key").values_list("key", "is_deleted")
     assert list(kept) == [("k5", True), ("k6", True), ("k7", True), ("stays", False)]
+
+
+@pytest.mark.django_db
+def test_what_is_kept_of_a_user_and_of_an_agent_is_read_without_a_session(api, viewer, stranger, key_for, workspace):
+    state = opened(api, "1", user_id="ines")
+    opened(api, "2", user_id="rui")
+    for scope in ("session", "user", "app"):
+        put(api, state, scope=scope, key="said", value=scope)
+    put(api, state, scope="user", key="gone", value=1)
+    ok(delete(api, f"{state}?scope=user&key=gone"))
+    path = f"agents/{Session.objects.get(external_id='1').agent_id}/state"
+    assert kept_of(viewer, path) == {"said": "app"}
+    assert kept_of(viewer, path, user_id="ines") == {"said": "user"}
+    assert kept_of(viewer, path, user_id="ines", key="other") == kept_of(viewer, path, user_id="rui") == {}
+    refused(stranger.get(path), 404)
+    refused(key_for(workspace, Role.AGENT, "another program").get(path, {"user_id": "ines"}), 403)
+
+
+def kept_of(api, path, **query):
+    return {row["key"]: row["value"] for row in ok(api.get(path, query))["items"]}

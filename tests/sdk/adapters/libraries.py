@@ -16,6 +16,8 @@ from tests.places import DOCS
 from tests.sdk import installs
 from tests.sdk.conftest import SOURCE
 
+EXPORTER = ["opentelemetry-sdk==1.45.2", "opentelemetry-exporter-otlp-proto-http==1.45.2"]
+CLIENTS = ["anthropic==2.14.0", "openai==3.57.0"]
 PINNED = {
     "openai-agents": ["openai-agents==0.24.0"],
     "pydantic-ai": ["pydantic-ai-slim==2.62.0"],
@@ -29,6 +31,25 @@ PINNED = {
     "model-clients": ["anthropic==2.12.0", "openai==3.54.0"],
     "recorded-langchain": ["langgraph==1.2.22", "anthropic==2.12.0"],
     "recorded-pydantic-ai": ["pydantic-ai-slim[anthropic,openai]==2.68.0"],
+    "genai": [
+        *EXPORTER,
+        "opentelemetry-instrumentation-genai-openai==1.3b0",
+        "opentelemetry-instrumentation-genai-anthropic==1.3b0",
+        *CLIENTS,
+    ],
+    "openinference": [
+        *EXPORTER,
+        "openinference-instrumentation-openai==0.1.66",
+        "openinference-instrumentation-anthropic==3.1.0",
+        *CLIENTS,
+    ],
+    "openllmetry": [
+        *EXPORTER,
+        "opentelemetry-instrumentation-openai==0.62.4",
+        "opentelemetry-instrumentation-anthropic==0.62.4",
+        *CLIENTS,
+    ],
+    "langfuse": [*EXPORTER, "langfuse==5.0.4", *CLIENTS],
     "opentelemetry": [
         "opentelemetry-sdk==1.45.2",
         "opentelemetry-exporter-otlp-proto-http==1.45.2",

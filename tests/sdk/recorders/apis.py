@@ -94,8 +94,9 @@ def message(asked: Json, tool: str | None) -> Json:
         said = {"type": "tool_use", "id": "c1", "name": tool, "input": json.loads(ARGUMENTS)}
     used = {"input_tokens": PLAIN, "cache_read_input_tokens": READS, "cache_creation_input_tokens": WRITES,
             "output_tokens": ANSWERED}  # fmt: skip
-    return {"id": "msg_1", "type": "message", "role": "assistant", "model": asked["model"], "content": [said],
-            "stop_reason": "tool_use" if tool else "end_turn", "stop_sequence": None, "usage": used}  # fmt: skip
+    return {"id": f"msg_{len(asked['messages'])}", "type": "message", "role": "assistant", "model": asked["model"],
+            "content": [said], "stop_reason": "tool_use" if tool else "end_turn", "stop_sequence": None,
+            "usage": used}  # fmt: skip
 
 
 def messages_pieces(whole: Json, asked: Json) -> Iterator[Json]:
@@ -124,12 +125,12 @@ def completion(asked: Json, tool: str | None) -> Json:
     used = {"prompt_tokens": INPUT, "completion_tokens": ANSWERED, "total_tokens": INPUT + ANSWERED,
             "prompt_tokens_details": {"cached_tokens": READS}}  # fmt: skip
     choice = {"index": 0, "finish_reason": "tool_calls" if tool else "stop", "message": said}
-    return {"id": "x", "object": "chat.completion", "created": 1, "model": asked["model"], "choices": [choice],
-            "usage": used}  # fmt: skip
+    return {"id": f"x{len(asked['messages'])}", "object": "chat.completion", "created": 1, "model": asked["model"],
+            "choices": [choice], "usage": used}  # fmt: skip
 
 
 def completion_pieces(whole: Json, asked: Json) -> Iterator[Json]:
-    same = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": whole["model"]}
+    same = {"id": whole["id"], "object": "chat.completion.chunk", "created": 1, "model": whole["model"]}
     [choice] = whole["choices"]
     deltas: list[Json] = [{"role": "assistant", "content": ""}]
     for call in choice["message"].get("tool_calls", ()):
@@ -153,9 +154,10 @@ def response(asked: Json, tool: str | None) -> Json:
                 "status": "completed"}  # fmt: skip
     used = {"input_tokens": INPUT, "input_tokens_details": {"cached_tokens": READS}, "output_tokens": ANSWERED,
             "output_tokens_details": {"reasoning_tokens": 3}, "total_tokens": INPUT + ANSWERED}  # fmt: skip
-    return {"id": "r1", "object": "response", "created_at": 1, "model": asked["model"], "status": "completed",
-            "output": [item], "usage": used, "error": None, "incomplete_details": None, "instructions": None,
-            "metadata": {}, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}  # fmt: skip
+    return {"id": f"r{len(asked['input'])}", "object": "response", "created_at": 1, "model": asked["model"],
+            "status": "completed", "output": [item], "usage": used, "error": None, "incomplete_details": None,
+            "instructions": None, "metadata": {}, "parallel_tool_calls": True, "tool_choice": "auto",
+            "tools": []}  # fmt: skip
 
 
 def response_pieces(whole: Json, asked: Json) -> Iterator[Json]:

@@ -1,1 +1,3 @@
-"""The desk as an MCP server, at ``/mcp``: read-only tools with which an agent looks at agents."""
+"""The desk as MCP servers: ``/mcp`` has read-only tools with which an agent looks at agents, ``/mcp/recording`` tools
+by which it records what its sessions led to.
+"""

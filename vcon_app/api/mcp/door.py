@@ -11,19 +11,30 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
+from mcp.server.mcpserver import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from sessions_app.api.auth import own_reader
 from sessions_app.api.problems import Problem
 
+from . import recording, tools
 from .inner import CALLER
-from .tools import server
 
 
 @csrf_exempt  # a key is needed, which no page of another site has
 async def serve(request: HttpRequest) -> HttpResponse:
-    """One request of a client; an API key as bearer decides what it sees."""
+    """One request of a client to the tools that read; an API key as bearer decides what it sees."""
+    return await _serve(tools.server, request)
+
+
+@csrf_exempt
+async def serve_recording(request: HttpRequest) -> HttpResponse:
+    """The same for the tools that record decisions and evidence."""
+    return await _serve(recording.server, request)
+
+
+async def _serve(server: MCPServer, request: HttpRequest) -> HttpResponse:
     try:
         if "Authorization" not in request.headers:
             bearer = {"WWW-Authenticate": 'Bearer realm="countersign"'}
@@ -35,12 +46,12 @@ async def serve(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=405, headers={"Allow": "POST"})
     caller = CALLER.set(request)
     try:
-        return await _answer(request)
+        return await _answer(server, request)
     finally:
         CALLER.reset(caller)
 
 
-async def _answer(request: HttpRequest) -> HttpResponse:
+async def _answer(server: MCPServer, request: HttpRequest) -> HttpResponse:
     response = HttpResponse()
     scope: dict[str, Any] = {
         "type": "http", "method": request.method, "path": request.path, "raw_path": request.path.encode(),
@@ -61,13 +72,13 @@ async def _answer(request: HttpRequest) -> HttpResponse:
         else:
             response.write(message.get("body", b""))
 
-    manager = _manager()
+    manager = _manager(server)
     async with manager.run():
         await manager.handle_request(scope, receive, send)
     return response
 
 
-def _manager() -> StreamableHTTPSessionManager:
+def _manager(server: MCPServer) -> StreamableHTTPSessionManager:
     """What answers one request: the library's managers live in one task of one event loop, and a request has its own.
 
     The check of the host is for servers that ask for no key.

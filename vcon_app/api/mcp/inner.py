@@ -37,20 +37,34 @@ def request_for(member: Member) -> HttpRequest:
 
 async def get(path: str, query: Mapping[str, Any] | None = None) -> Any:
     """What ``GET path`` answers to the caller: a JSON value, or text. Raises ``Refused``."""
-    body, kind = await _answer(path, {name: value for name, value in (query or {}).items() if value not in (None, "")})
+    asked = _request("GET", path)
+    given = {name: value for name, value in (query or {}).items() if value not in (None, "")}
+    asked.META["QUERY_STRING"] = urlencode(given)
+    asked.GET = QueryDict(asked.META["QUERY_STRING"])
+    body, kind = await _answer(asked)
     return orjson.loads(body) if kind.startswith("application/json") else body.decode()
 
 
-async def _answer(path: str, query: dict[str, Any]) -> tuple[bytes, str]:
+async def post(path: str, value: Any) -> Any:
+    """What ``POST path`` answers to the caller, who is sent by a key. Raises ``Refused``."""
+    asked = _request("POST", path)
+    asked.content_type, asked._body = "application/json", orjson.dumps(value)
+    return orjson.loads((await _answer(asked))[0])
+
+
+def _request(method: str, path: str) -> HttpRequest:
+    """A request in the name of the caller."""
     outer = CALLER.get()
     request = HttpRequest()
-    request.method, request.path, request.path_info = "GET", path, path
+    request.method, request.path, request.path_info = method, path, path
     request.META = {name: outer.META[name] for name in KEPT if name in outer.META}
     if acts_for := getattr(outer, ACTS_FOR, None):
         setattr(request, ACTS_FOR, acts_for)
-    request.META["QUERY_STRING"] = urlencode(query)
-    request.GET = QueryDict(request.META["QUERY_STRING"])
-    request.resolver_match = match = resolve(path)
+    return request
+
+
+async def _answer(request: HttpRequest) -> tuple[bytes, str]:
+    request.resolver_match = match = resolve(request.path)
     view = match.func if iscoroutinefunction(match.func) else sync_to_async(match.func)
     response: HttpResponseBase = await view(request, *match.args, **match.kwargs)
     body = b""

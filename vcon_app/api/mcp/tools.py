@@ -67,11 +67,13 @@ async def read_live_agent_session(
     kind: Annotated[str, Field(description="only events of this kind, such as tool_call or error")] = "",
     limit: Limit = 30,
 ) -> Json:
-    """The events of a session in order; ask again with the last seq as ``after``."""
+    """The events of a session in order; ``next_after`` is the ``after`` of the next page, null at the end."""
     session = await ask(f"/api/v1/sessions/{session_id}")
     page = await ask(f"/api/v1/sessions/{session_id}/events", after=after, kind=kind, limit=limit)
     events = [_event(row, session) for row in page["items"]]
-    return {"session": _session(session), "events": events, "last_seq": page["last_seq"]}
+    got = events[-1]["seq"] if events else page["last_seq"]
+    following = got if got < page["last_seq"] else None
+    return {"session": _session(session), "events": events, "last_seq": page["last_seq"], "next_after": following}
 
 
 @server.tool(annotations=READS, structured_output=False)

@@ -14,12 +14,12 @@ from ..common.lines import Line
 from ..common.reading import RAW_LIMIT, Findings
 from ..common.spans.forest import Forest, Kind, Node
 from ..common.spans.messages import messages_of
+from ..common.spans.observations import cost_of, usage_of
 from ..common.spans.parts import parsed_if_json, readable
 from ..common.spans.telling import Teller
 from ..common.times import parse
 from ..common.unknown import unknown_event
 from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
-from .usage import cost_of, usage_of
 
 FORMAT = "langfuse"
 KINDS: dict[str, Kind] = {"GENERATION": "request", "TOOL": "tool", "AGENT": "agent"}

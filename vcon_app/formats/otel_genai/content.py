@@ -1,7 +1,7 @@
 """Operation, messages and tokens of a span, in the dialects of the instrumentations.
 
-OpenTelemetry's conventions for generative AI (1.28 to 1.37 and after), OpenLLMetry before them, OpenInference, and
-the AI SDK's own names.
+OpenTelemetry's conventions for generative AI (1.28 to 1.37 and after), OpenLLMetry before them, OpenInference,
+Langfuse, and the AI SDK's own names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from typing import Any
 
 from ...drafts import Usage
 from ..common.documents import dollars
+from ..common.spans import observations
 from ..common.spans.messages import Message, messages_of
+from ..common.spans.parts import parsed_if_json
 from ..common.usage import uncached_if_inside
 from ..common.values import count_of, text_of
 from .attributes import listed
@@ -19,21 +21,31 @@ from .span import OPENINFERENCE, Span
 
 REQUESTS = ("chat", "text_completion", "generate_content")
 AGENTS = ("invoke_agent", "agent")
-STRUCTURE = ("create_agent", "invoke_workflow", "plan", "embeddings", "retrieval", "workflow", "task", "chain", "")
+STRUCTURE = (
+    "create_agent", "agent_step", "invoke_workflow", "plan", "embeddings", "retrieval", "workflow", "task", "chain", "",
+)  # fmt: skip
 OPENLLMETRY = {"workflow": "workflow", "agent": "invoke_agent", "task": "task", "tool": "execute_tool"}
+LANGFUSE = {
+    "generation": "chat", "tool": "execute_tool", "agent": "invoke_agent", "embedding": "embeddings",
+    "retriever": "retrieval", "span": "chain", "chain": "chain", "event": "chain", "evaluator": "chain",
+    "guardrail": "chain",
+}  # fmt: skip
 AI_SDK = {"ai.toolCall": "execute_tool", "ai.embed": "embeddings", "ai.embedMany": "embeddings"}
 INPUTS = (
-    "gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages", "ai.prompt", "traceloop.entity.input",
-    "input.value",
+    "gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages", "ai.prompt", "langfuse.observation.input",
+    "traceloop.entity.input", "input.value",
 )  # fmt: skip
-OUTPUTS = ("gen_ai.output.messages", "gen_ai.completion", "traceloop.entity.output", "output.value")
+OUTPUTS = (
+    "gen_ai.output.messages", "gen_ai.completion", "langfuse.observation.output", "traceloop.entity.output",
+    "output.value",
+)  # fmt: skip
 GIVEN = (
-    "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", "traceloop.entity.input", "input.value",
-    "tool.parameters",
+    "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", "langfuse.observation.input",
+    "traceloop.entity.input", "input.value", "tool.parameters",
 )  # fmt: skip
 BROUGHT = (
     "gen_ai.tool.call.result", "anthropic.tool_result.content", "ai.toolCall.result", "tool_response",
-    "traceloop.entity.output", "output.value",
+    "langfuse.observation.output", "traceloop.entity.output", "output.value",
 )  # fmt: skip
 SPOKEN = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
 
@@ -49,6 +61,8 @@ def operation(span: Span) -> str:
     if span.text("llm.request.type") in ("chat", "completion"):
         return "chat"
     if name := OPENLLMETRY.get(span.text("traceloop.span.kind"), ""):
+        return name
+    if name := LANGFUSE.get(span.text("langfuse.observation.type"), ""):
         return name
     return _by_attributes(span)
 
@@ -67,7 +81,7 @@ def usage_of(span: Span) -> Usage | None:
     """Tokens of a request. Input contains both cache counts as long as they are not more than it."""
     counts = [_count(span, *names) for names in COUNTS]
     if all(count is None for count in counts):
-        return None
+        return observations.usage_of(_observed(span))
     request_messages, read, written, output, reasoning = counts
     kept_long = _count(span, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens")
     fresh = uncached_if_inside(request_messages, read, written)
@@ -78,16 +92,23 @@ COUNTS = (
     ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "ai.usage.inputTokens",
      "ai.usage.promptTokens"),
     ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens", "ai.usage.cachedInputTokens",
-     "llm.token_count.prompt_details.cache_read"),
+     "ai.usage.inputTokenDetails.cacheReadTokens", "llm.token_count.prompt_details.cache_read"),
     ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens",
-     "gen_ai.usage.cache_creation_input_tokens",
+     "gen_ai.usage.cache_creation_input_tokens", "ai.usage.inputTokenDetails.cacheWriteTokens",
      "llm.token_count.prompt_details.cache_write"),
     ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
      "ai.usage.outputTokens", "ai.usage.completionTokens"),
     ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "ai.usage.reasoningTokens",
+     "ai.usage.outputTokenDetails.reasoningTokens",
      "llm.token_count.completion_details.reasoning"),
 )  # fmt: skip
 """Names of input, cache read, cache write, output and reasoning, the conventions' own first."""
+
+
+def _observed(span: Span) -> dict[str, Any]:
+    """What a span of Langfuse counts, as its exports have it."""
+    names = {"usageDetails": "langfuse.observation.usage_details", "costDetails": "langfuse.observation.cost_details"}
+    return {name: parsed_if_json(span.attributes.get(told)) for name, told in names.items()}
 
 
 def _count(span: Span, *names: str) -> int | None:
@@ -105,7 +126,7 @@ def _number(value: Any) -> Any:
 def cost_of(span: Span) -> Decimal | None:
     """Cost that the instrumentation computed or was given; the conventions have no name for it, OpenInference has."""
     costs = (dollars(span.attributes.get(name)) for name in ("gen_ai.usage.cost", "llm.cost.total"))
-    return next((cost for cost in costs if cost is not None), None)
+    return next((cost for cost in costs if cost is not None), observations.cost_of(_observed(span)))
 
 
 def request_messages(span: Span) -> list[Message]:

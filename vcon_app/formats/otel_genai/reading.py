@@ -17,6 +17,7 @@ from ..common.spans.parts import parsed_if_json, readable
 from ..common.spans.telling import Teller
 from ..common.unknown import unknown_event
 from ..common.values import bounded, scalars_of
+from . import claude_code
 from .content import (
     AGENTS,
     REQUESTS,
@@ -33,6 +34,10 @@ from .span import CONVERSATION, Span
 
 FORMAT = "otel-genai"
 AGENT_NAMES = ("gen_ai.agent.name", "agent.name", "agent_name")
+USERS = ("user.id", "enduser.id", "langfuse.user.id", "traceloop.association.properties.user_id")
+MODELS = (
+    "gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id", "langfuse.observation.model.name",
+)  # fmt: skip
 NAMES = (*AGENT_NAMES, *CONVERSATION)
 NOWHERE = Line({}, "", b"", None)
 """Line of a span whose contents were told."""
@@ -40,7 +45,8 @@ LATEST = datetime.max.replace(tzinfo=UTC)
 TOLD = (
     "gen_ai.input.", "gen_ai.output.", "gen_ai.prompt", "gen_ai.completion", "gen_ai.tool.call.", "llm.input_messages",
     "llm.output_messages", "gen_ai.system_instructions", "input.value", "output.value", "traceloop.entity.",
-    "ai.prompt", "ai.response.text", "ai.response.toolCalls", "ai.toolCall.args", "ai.toolCall.result",
+    "langfuse.observation.input", "langfuse.observation.output", "ai.prompt", "ai.response.text",
+    "ai.response.toolCalls", "ai.toolCall.args", "ai.toolCall.result", "user_prompt", "full_command", "bash_command",
 )  # fmt: skip
 """Beginnings of attributes that hold content."""
 
@@ -109,6 +115,7 @@ class Conversation:
         self._forest = Forest()
         self._starters: dict[str, list[str]] = {}
         self._outer: set[str] = set()
+        """Requests around one that states messages: what was said in them is told there."""
         self._repeating: set[str] = set()
         """Requests around one that states tokens: theirs are the same once more."""
         self._billed: set[str] = set()
@@ -117,6 +124,8 @@ class Conversation:
         """Span -> key of the event that starts what runs inside of it."""
         self._called: set[str] = set()
         """Keys of the calls that were told by their own spans; the others were told by requests."""
+        self._denied: set[str] = set()
+        """Calls that were not let run."""
         self._open: set[str] = set()
         """Traces without the span that all others run in."""
         self._rooted: set[str] = set()
@@ -165,7 +174,8 @@ class Conversation:
         self._open = (self._open | {span.trace for span in spans}) - self._rooted
         for span in spans:
             if self._kinds[span.key] == "request" and (around := self._forest.requests_around(span.key)):
-                self._outer.update(around)
+                if request_messages(span) or answered(span):
+                    self._outer.update(around)
                 if usage_of(span):
                     self._repeating.update(around)
 
@@ -238,8 +248,8 @@ class Conversation:
             agent_name=agent or str(recorder["name"])[:ID_LIMIT],
             started_at=min(times, default=None),
             ended_at=max(times, default=None),
-            model=_first(spans, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name") or None,
-            user_id=_first(spans, "user.id", "enduser.id"),
+            model=_first(spans, *MODELS) or None,
+            user_id=_first(spans, *USERS),
             metadata={"recorder": scalars_of(recorder), "traces": len({span.trace for span in spans})}
             | ({"environment": found} if (found := scalars_of(place)) else {}),
             record={FORMAT: {"resource": bounded(service, 0)}} if service else {},
@@ -251,7 +261,11 @@ class Conversation:
             yield from self._request(span)
         elif kind == "tool":
             yield self._late_span_event(span) or self._call(span)
+        elif decision := claude_code.decision_of(span.attributes):
+            yield self._decision(span, decision)
         elif operation(span) in AGENTS + STRUCTURE:
+            if prompt := span.text("user_prompt"):
+                yield from self._teller.context(span.line, span.key, messages_of(prompt, "user"))
             yield self._structure(span)
         else:
             yield unknown_event(self._findings, span.line, f"operation {operation(span)[:100]!r}")
@@ -300,12 +314,23 @@ class Conversation:
         text, value = readable(parsed_if_json(tool_texts(span)[1]))
         if span.failed and not text:
             text = span.message or exceptions(span)
-        status = "error" if span.failed else "ok"
+        status = "denied" if span.key in self._denied else "error" if span.failed else "ok"
         line.at = span.end
         return line.event(
             "tool_result", text, part=":t", actor=("tool", name or ""), parent=self._keys.get(span.key),
             tool=ToolDraft(_call_id(span), name, server_of(name), None, bounded(value, len(line.raw)), status),
         )  # fmt: skip
+
+    def _decision(self, span: Span, decision: dict[str, Any]) -> EventDraft:
+        """Somebody, or a rule, let the call run that the span is part of, or did not."""
+        key = f"{span.trace}:{span.parent}"
+        call, denied = self._spans.get(key), decision["decision"] == "denied"
+        if denied:
+            self._denied.add(key)
+        span.line.at = span.end
+        name = (call.text("gen_ai.tool.name") or None) if call else None
+        tool = ToolDraft(_call_id(call) if call else None, id_of(name), status="denied" if denied else None)
+        return span.line.event("approval", actor=("system", ""), parent=self._keys.get(key), tool=tool, data=decision)
 
     def _structure(self, span: Span) -> EventDraft:
         """An agent's run, a workflow, a step: what happened in it stands around it."""
@@ -367,7 +392,7 @@ def _tool_name(span: Span) -> str | None:
 
 
 def _model(span: Span) -> str | None:
-    return id_of(span.text("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id"))
+    return id_of(span.text(*MODELS))
 
 
 def _first(spans: list[Span], *names: str) -> str:

@@ -14,13 +14,14 @@ from ..common.lines import Line
 from ..common.records import part_of
 from ..common.times import from_epoch, parse
 from ..common.values import dict_of, list_of, text_of
+from . import claude_code
 from .attributes import plain
 
 RESOURCES = ("resourceSpans", "resource_spans")
 SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 CONVERSATION = (
     "copilot_chat.chat_session_id", "copilot_chat.parent_chat_session_id", "gen_ai.conversation.id", "session.id",
-    "langfuse.session.id",
+    "langfuse.session.id", "traceloop.association.properties.session_id",
 )  # fmt: skip
 """The first that is stated; Copilot Chat has another ``gen_ai.conversation.id`` for each request of a chat."""
 FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR")
@@ -127,20 +128,24 @@ def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: in
     attributes = plain(value.get("attributes"))
     if (kind := text_of(value.get("span_kind"))) in OPENINFERENCE:  # Phoenix has it beside the attributes
         attributes = {"openinference.span.kind": kind, **attributes}
+    events = [
+        {"event.name": text_of(event.get("name")), **plain(event.get("attributes"))}
+        for event in list_of(value.get("events"))
+        if isinstance(event, dict)
+    ]
+    name = text_of(value.get("name"))[:ID_LIMIT]
+    if name.startswith(claude_code.PREFIX):
+        attributes = claude_code.translated(attributes, events)
     return Span(
         line=line,
         trace=_trace_of(value),
         id=_id(_first(value, "spanId", "span_id") or _first(context, "span_id", "spanId")) or f"at{line.pointer}",
         parent=_parent_of(value),
-        name=text_of(value.get("name"))[:ID_LIMIT],
+        name=name,
         start=_time(_first(value, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
         end=_time(_first(value, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
         attributes=attributes,
-        events=[
-            {"event.name": text_of(event.get("name")), **plain(event.get("attributes"))}
-            for event in list_of(value.get("events"))
-            if isinstance(event, dict)
-        ],
+        events=events,
         failed=code in FAILED,
         message=text_of(_first(status, "message", "description") or value.get("status_message")),
         resource=resource,

@@ -54,6 +54,8 @@ class Histories:
 
     def remember(self, agent_key: Any, fingerprints: list[str]) -> None:
         """Remember what was sent and answered."""
+        if not fingerprints:  # nothing was recorded of what was said, which no history goes on from
+            return
         known = self._by_agent.setdefault(agent_key, [])
         known.append(fingerprints)
         del known[:-CONTEXTS]

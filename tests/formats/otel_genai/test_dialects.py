@@ -1,0 +1,166 @@
+"""Spans in the words of Langfuse, of the AI SDK and of Claude Code, and a request that two instrumentations tell of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from vcon_app.drafts import EventDraft, SessionDraft, Usage
+from vcon_app.formats.common.reading import Findings
+from vcon_app.formats.otel_genai import wire
+from vcon_app.formats.otel_genai.reading import Conversation
+
+PROMPT = [{"role": "user", "content": "Which pear first?"}]
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"tree": 3}'}}
+CALLED = {"role": "assistant", "tool_calls": [CALL]}
+TWICE = [*PROMPT, CALLED, {"role": "tool", "tool_call_id": "c1", "content": "ripe"}]
+FIRST = {"role": "assistant", "content": "Tree 3."}
+TOKENS = {"gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 7}
+
+
+def span(id: int, parent: int, attributes: dict[str, Any], name: str = "step", **more: Any) -> dict[str, Any]:
+    at = 1_795_000_000 * 10**9
+    return {
+        "traceId": "a1" * 16, "spanId": f"{id:016x}", "parentSpanId": f"{parent:016x}" if parent else "",
+        "name": name, "startTimeUnixNano": at + id * 1000, "endTimeUnixNano": at + (id + 100) * 1000,
+        "attributes": attributes, **more,
+    }  # fmt: skip
+
+
+def read(*spans: dict[str, Any]) -> tuple[SessionDraft, list[EventDraft]]:
+    """The session and its events; nothing is left over that is not understood."""
+    findings = Findings("test")
+    records: list[dict[str, Any]] = [{"scopeSpans": [{"spans": list(spans)}]}]
+    session, *events = Conversation("orchard", findings).drafts(wire.spans_in(records))
+    assert isinstance(session, SessionDraft)
+    told = [event for event in events if isinstance(event, EventDraft)]
+    assert not [event for event in told if event.kind == "unknown"]
+    return session, told
+
+
+def said(events: list[EventDraft]) -> list[tuple[str, str]]:
+    return [(e.kind, e.text or (e.tool.name if e.tool else "") or "") for e in events if e.kind != "status"]
+
+
+def generation(id: int, messages: list[Any], answer: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
+    return span(id, 1, {
+        "langfuse.observation.type": "generation", "langfuse.observation.model.name": "gpt-5",
+        "langfuse.observation.input": json.dumps({"messages": messages, "tools": []}),
+        "langfuse.observation.output": json.dumps(answer),
+        "langfuse.observation.usage_details": json.dumps(details),
+        "langfuse.observation.cost_details": json.dumps({"total": 0.5}),
+    })  # fmt: skip
+
+
+OF_OPENAI = {
+    "prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107, "completion_tokens_details": None,
+    "prompt_tokens_details": {"cached_tokens": 60},
+}  # fmt: skip
+OF_LANGFUSE = {"input": 40, "input_cached_tokens": 60, "output": 7, "total": 107}
+
+
+@pytest.mark.parametrize("details", [OF_OPENAI, OF_LANGFUSE])
+def test_langfuse(details):
+    tool = {"langfuse.observation.type": "tool", "langfuse.observation.input": '{"tree": 3}',
+            "langfuse.observation.output": "ripe"}  # fmt: skip
+    session, events = read(
+        span(1, 0, {"langfuse.observation.type": "agent", "session.id": "orchard", "user.id": "mira"}),
+        generation(2, PROMPT, CALLED, details), span(200, 1, tool, "look"), generation(400, TWICE, FIRST, details),
+    )  # fmt: skip
+    assert (session.user_id, session.model) == ("mira", "gpt-5")
+    assert said(events) == [
+        ("user_message", "Which pear first?"), ("model_request", ""), ("tool_call", "look"), ("tool_result", "ripe"),
+        ("agent_message", "Tree 3."),
+    ]  # fmt: skip
+    call = next(event for event in events if event.kind == "tool_call")
+    assert call.tool and call.tool.arguments == {"tree": 3}
+    assert [event.usage for event in events if event.usage] == [Usage(40, 60, None, 7, None)] * 2
+    assert {str(event.cost) for event in events if event.cost} == {"0.5"}
+
+
+def test_what_a_program_or_langfuse_puts_into_usage_may_be_anything():
+    for odd in ("[]", "3", "{", '{"prompt_tokens": -1}', '{"prompt_tokens_details": [1], "input": "x"}'):
+        attributes = {"langfuse.observation.type": "generation", "langfuse.observation.usage_details": odd}
+        assert not [event for event in read(span(1, 0, attributes))[1] if event.usage]
+
+
+def request(id: int, parent: int, messages: list[Any] | None, answer: Any, **more: Any) -> dict[str, Any]:
+    """A request as one instrumentation tells it; without messages as the vendor's client does by itself."""
+    content = {"gen_ai.input.messages": json.dumps(messages), "gen_ai.output.messages": json.dumps([answer])}
+    named = {"gen_ai.operation.name": "chat", "gen_ai.response.model": "gpt-5"} | TOKENS | more
+    return span(id, parent, named | (content if messages else {}))
+
+
+def test_a_request_in_a_request_that_says_nothing_leaves_the_word_to_the_outer_one():
+    _, events = read(request(1, 0, PROMPT, FIRST), request(2, 1, None, None))
+    assert said(events) == [("user_message", "Which pear first?"), ("agent_message", "Tree 3."), ("model_request", "")]
+    assert [event.usage for event in events if event.usage] == [Usage(100, None, None, 7, None)]
+    _, events = read(request(1, 0, PROMPT, FIRST), request(2, 1, PROMPT, FIRST))
+    assert [kind for kind, _ in said(events)] == ["model_request", "user_message", "agent_message"]
+
+
+def test_a_request_beside_it_that_says_nothing_is_no_other_conversation():
+    """Both name the response that they are of, so that it is paid for once."""
+    of = [{"gen_ai.response.id": f"r{number}"} for number in (1, 2)]
+    _, events = read(
+        request(1, 0, PROMPT, CALLED, **of[0]), request(2, 0, None, None, **of[0]),
+        request(200, 0, TWICE, FIRST, **of[1]), request(201, 0, None, None, **of[1]),
+    )  # fmt: skip
+    assert [text for kind, text in said(events) if kind == "user_message"] == ["Which pear first?"]
+    assert [event.request for event in events if event.usage] == ["r1", "r1", "r2", "r2"]
+
+
+def test_the_ai_sdk_says_what_was_written_to_the_cache():
+    counts = {"inputTokens": 120, "outputTokens": 7, "cachedInputTokens": 60, "inputTokenDetails.cacheWriteTokens": 20}
+    named = {f"ai.usage.{name}": count for name, count in counts.items()}
+    step = span(1, 0, {"gen_ai.operation.name": "agent_step"}, "step 1")
+    asked = span(2, 1, {"ai.operationId": "ai.generateText.doGenerate", "ai.model.id": "m"} | named)
+    assert [event.usage for event in read(step, asked)[1] if event.usage] == [Usage(40, 60, 20, 7, None)]
+
+
+def claude(id: int, parent: int, name: str, attributes: dict[str, Any], **more: Any) -> dict[str, Any]:
+    same = {"span.type": name, "session.id": "orchard", "gen_ai.provider.name": "anthropic"}
+    return span(id, parent, same | attributes, f"claude_code.{name}", **more)
+
+
+def test_claude_code():
+    """Its tokens do not overlap, as those of Anthropic's API; that a call was let run stands below the call."""
+    tool = {"gen_ai.operation.name": "execute_tool"}
+    ran = [{"name": "tool.output", "attributes": {"output": "ripe"}}]
+    asked = {"gen_ai.request.model": "claude-opus-5-5", "input_tokens": 70, "cache_read_tokens": 60,
+             "cache_creation_tokens": 20, "output_tokens": 7}  # fmt: skip
+    named = [tool | {"gen_ai.tool.name": name, "gen_ai.tool.call.id": name} for name in ("Bash", "Write")]
+    _, events = read(
+        claude(1, 0, "interaction", {"gen_ai.operation.name": "invoke_agent", "user_prompt": "Which pear first?"}),
+        claude(2, 1, "llm_request", asked),
+        claude(200, 1, "tool", named[0] | {"full_command": "ls"}, events=ran),
+        claude(201, 200, "tool.blocked_on_user", {"decision": "accept", "source": "user_temporary"}),
+        claude(400, 1, "tool", named[1] | {"file_path": "pear.txt"}),
+        claude(401, 400, "tool.blocked_on_user", {"decision": "reject", "source": "config"}),
+        claude(402, 400, "tool.blocked_on_user", {"decision": "maybe"}),
+    )
+    assert said(events)[:2] == [("user_message", "Which pear first?"), ("model_request", "")]
+    assert [event.usage for event in events if event.usage] == [Usage(70, 60, 20, 7, None)]
+    calls = {event.tool.name: event for event in events if event.kind == "tool_call" and event.tool}
+    assert [call.tool and call.tool.arguments for call in calls.values()] == [
+        {"command": "ls"},
+        {"file_path": "pear.txt"},
+    ]
+    decided = [event for event in events if event.kind == "approval"]
+    assert [event.parent for event in decided] == [call.key for call in calls.values()]
+    assert [(event.data["decision"], event.data["by"]) for event in decided] == [
+        ("approved", "user"),
+        ("denied", "policy"),
+    ]
+    results = [event.tool for event in events if event.kind == "tool_result"]
+    assert [(tool and tool.name, tool and tool.status) for tool in results] == [("Bash", "ok"), ("Write", "denied")]
+
+
+def test_what_claude_code_does_not_send_is_unknown_and_not_zero():
+    (asked,) = [event for event in read(claude(1, 0, "llm_request", {"gen_ai.request.model": "m"}))[1] if event.model]
+    assert asked.usage is None
+    odd = {"input_tokens": "many", "cache_read_tokens": [], "full_command": {"a": 1}, "decision": ["accept"]}
+    for name in ("llm_request", "tool", "tool.blocked_on_user"):
+        read(claude(1, 0, name, odd, events=[{"name": "tool.output", "attributes": {"output": 3}}]))
