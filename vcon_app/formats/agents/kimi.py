@@ -90,6 +90,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
             "it is the state of a Kimi session and holds no message; the session is in wire.jsonl or context.jsonl "
             "beside it"
         )
+    source.seek(0)
     return KimiReading().run(lines_or_list(source, NAME))
 
 

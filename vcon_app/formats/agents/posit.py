@@ -29,7 +29,7 @@ def detect(head: Head) -> bool:
     """By messages with a number and a message of the AI SDK in them, or by the tree that points to them."""
     tree = head.shape.get("root") == "{" and "schemaVersion" in head.keys and "messages.item.lmMessageIds" in head.shape
     return tree or any(
-        isinstance(line.get("id"), int) and "role" in dict_of(line.get("message")) and line.keys() <= {"id", "message"}
+        isinstance(line.get("id"), int) and "role" in dict_of(line.get("message")) and "type" not in line
         for line in head.records[:10]
     )
 

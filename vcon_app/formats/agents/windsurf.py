@@ -44,7 +44,7 @@ def detect(head: Head) -> bool:
 
 def _is_ours(line: dict[str, Any]) -> bool:
     kind = line.get("type")
-    return isinstance(kind, str) and "status" in line and isinstance(line.get(kind), dict) and len(line) == 3
+    return isinstance(kind, str) and "status" in line and isinstance(line.get(kind), dict)
 
 
 def session_in_path(path: str) -> str | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import orjson
 
+from .agents.neighbours import neighbour_of
 from .head import SIZES, Head
 from .jsonio import Unreadable, loads
-from .neighbours import neighbour_of
 
 _TRUST = "to check signatures with it, add it to the trust anchors in the settings"
 _LOG = "what SQLite keeps beside a database, with no session in it alone: drop it together with the database"

@@ -18,7 +18,8 @@ MAX_SECTION = 16 * 1024 * 1024
 
 def is_text(data: bytes) -> bool:
     """Whether a file begins with a prompt and an answer in this form."""
-    return data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"user:\n") and b"\nassistant:\n" in data
+    data = data.replace(b"\r\n", b"\n").removeprefix(b"\xef\xbb\xbf").lstrip()
+    return data.startswith(b"user:\n") and b"\nassistant:\n" in data
 
 
 def text_lines(source: BinaryIO, *, packed: bool) -> Iterator[Item]:
@@ -36,7 +37,7 @@ def text_lines(source: BinaryIO, *, packed: bool) -> Iterator[Item]:
 
 
 def _section(role: str, raw: bytes, number: int, offset: int | None) -> Iterator[Line]:
-    text = raw.decode(errors="replace").replace("\0", "\ufffd").partition(":")[2]
+    text = raw.decode(errors="replace").replace("\r\n", "\n").replace("\0", "\ufffd").partition(":")[2]
     if role and text.strip():
         blocks = [{"type": "text", "text": text.strip()}] if role == "user" else list(_blocks(text))
         value = {"role": role, "message": {"content": blocks}}

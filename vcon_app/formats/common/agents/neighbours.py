@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .head import Head
+from ..head import Head
 
 
 @dataclass(frozen=True, slots=True)
