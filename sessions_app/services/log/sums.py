@@ -78,13 +78,15 @@ requests AS (
 NONE_CALLED = "called AS (SELECT NULL::int AS turn, NULL::int AS tool_calls, NULL::int AS errors WHERE false)"
 
 # Models that responses name, else those that events name. Where no response is new nor another than it was, the names
-# stay, unless an event says one that is not among them.
+# stay, unless an event says one that is not among them. OFFSET 0: else PostgreSQL may read the requests of all
+# sessions.
 NAMES = """
 CASE WHEN r.turn IS NOT NULL AND r.said <> '{}' THEN r.said
      WHEN l.models IS NULL OR l.models <@ t.model_names THEN coalesce(t.model_names, '{}')
      WHEN t.index IS NULL THEN l.models
-     WHEN r.turn IS NULL AND EXISTS (SELECT FROM sessions_app_modelrequest q
-                                     WHERE q.session_id = t.session_id AND q.turn = t.index AND q.model IS NOT NULL)
+     WHEN r.turn IS NULL AND EXISTS (
+         SELECT FROM sessions_app_modelrequest q
+         WHERE q.session_id = t.session_id AND q.turn = t.index AND q.model IS NOT NULL OFFSET 0)
          THEN t.model_names
      ELSE (SELECT array_agg(DISTINCT name ORDER BY name) FROM unnest(t.model_names || l.models) name) END
 """

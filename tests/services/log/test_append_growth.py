@@ -9,7 +9,7 @@ from django.db import connection
 
 from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Session
-from sessions_app.services.log import events, links
+from sessions_app.services.log import events, links, projections
 
 pytestmark = pytest.mark.django_db
 
@@ -65,8 +65,12 @@ def test_an_event_costs_the_same_in_a_long_session(agent, event, turns, size):
     assert cost_of(long, event) <= cost_of(short, event) + 2
 
 
-def worked(agent, turns: int) -> int:
-    """Rows that are read while a log of so many turns comes in at once, each with a call, its result and tokens."""
+TABLES = ("event", "toolcall", "modelrequest", "turn")
+
+
+def worked(agent, turns: int) -> tuple[Session, int]:
+    """A session whose log comes in at once, of so many turns, each with a call, its result and tokens; the rows that
+    were read meanwhile."""
     session = Session.objects.create(workspace_id=agent.workspace_id, agent=agent)
     log = []
     for turn in range(turns):
@@ -78,13 +82,30 @@ def worked(agent, turns: int) -> int:
         ]
     before = rows_read()
     events.append(session.pk, log, origin=links.RUNTIME)
-    return rows_read() - before
+    return session, rows_read() - before
+
+
+def take_statistics() -> None:
+    with connection.cursor() as cursor:
+        for table in TABLES:
+            cursor.execute(f"ANALYZE sessions_app_{table}")
 
 
 def test_a_log_reads_as_little_when_the_statistics_know_all_sessions_but_this(agent):
     """PostgreSQL expects one row of a session that its most common values leave no room for: any index does then."""
     worked(agent, 400)
+    take_statistics()
+    _, read = worked(agent, 390)
+    assert read < 20_000
+
+
+def test_statistics_know_a_long_log_when_it_is_in(agent, monkeypatch):
+    """They are taken before what reads pages, and other imports, are planned by them."""
+    monkeypatch.setattr(projections, "MANY", 500)
+    worked(agent, 400)
+    take_statistics()
+    session, _ = worked(agent, 390)
     with connection.cursor() as cursor:
-        for table in ("event", "toolcall", "modelrequest", "turn"):
-            cursor.execute(f"ANALYZE sessions_app_{table}")
-    assert worked(agent, 390) < 20_000
+        for table in TABLES[:3]:
+            cursor.execute(projections.EXPECTED.format(f"sessions_app_{table}"), [session.pk])
+            assert cursor.fetchone()[0][0]["Plan"]["Plan Rows"] > 100, table
