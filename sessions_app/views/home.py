@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from sessions_app import extensions
+from sessions_app.prepared import by_ids
 from sessions_app.queries import approvals, stuck
 from sessions_app.queries import home as queries
 from sessions_app.queries.money import budgets
@@ -18,6 +19,7 @@ CARDS = 4
 
 @require_safe
 @access.numbers
+@by_ids
 def index(request: access.DeskRequest) -> HttpResponse:
     """Empty workspaces get three ways to begin instead; who sees numbers only goes to them."""
     if request.member.numbers_only:

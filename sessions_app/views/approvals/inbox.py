@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Approval
+from sessions_app.prepared import by_ids
 from sessions_app.queries import approvals as queries
 from sessions_app.queries.log.timeline import Timeline
 
@@ -51,6 +52,7 @@ class Chip:
 
 @require_safe
 @access.viewer
+@by_ids
 def index(request: access.DeskRequest) -> HttpResponse:
     """The inbox: a line for each that waits, the most urgent first; beside it the card of one and what led to it.
 
@@ -78,6 +80,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
 
 @require_safe
 @access.viewer
+@by_ids
 def more_lines(request: access.DeskRequest) -> HttpResponse:
     """The lines after ``?after=ID``; without JavaScript the whole page of them."""
     show = _show(request.GET)
@@ -89,6 +92,7 @@ def more_lines(request: access.DeskRequest) -> HttpResponse:
 
 @require_safe
 @access.viewer
+@by_ids
 def lines(request: access.DeskRequest) -> HttpResponse:
     """The lines of ``?id=ID&id=ID`` as they are now, settled ones too, and the chips: what a page that stays open asks.
 
@@ -105,6 +109,7 @@ def lines(request: access.DeskRequest) -> HttpResponse:
 
 @require_safe
 @access.viewer
+@by_ids
 def cards(request: access.DeskRequest) -> HttpResponse:
     """The cards of ``?id=ID&id=ID``, at most ``MOST_CARDS``: fetched before they are wanted."""
     found = queries.of_ids(request.member.workspace_id, _ids(request)[:MOST_CARDS])
@@ -113,6 +118,7 @@ def cards(request: access.DeskRequest) -> HttpResponse:
 
 @require_safe
 @access.viewer
+@by_ids
 def led_here(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     """What led to an approval: the rows of its session before it."""
     approval = access.approval_read(request, approval_id)
