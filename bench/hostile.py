@@ -2,7 +2,8 @@
 
 Makes sessions at random of what has broken pages, and of what never should (the pieces of
 ``tests/views/session/test_hostile_many.py``), and reads each in headless Chromium: its story with all folds open, and
-on a phone its tools and its events; lists of all of them and searches, last. Says what ran a script, tried to (the
+on a phone its tools and its events; of every tenth its other pages, and of as many imported files what no event says of
+them; lists of all of them and searches, last. Says what ran a script, tried to (the
 policy of the page refused it), asked another address, or made a page wider than its screen: its exit status is 1 then.
 """
 
@@ -16,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from bench import transcripts
 from bench.growth.scroll import served
 from bench.looks.__main__ import OVERFLOW, chromium, show
 from bench.measure import table
@@ -24,8 +26,13 @@ from bench.places import installation, run
 PORT = 8815
 TURNS = 3
 """Of a session: 15 events and more."""
+LINES = 200
+"""Of an imported file."""
 WIDTHS = ((375, 812), (1440, 900))
 LENSES = ("?lens=story&show=everything", "?lens=tools", "?lens=raw")
+EVERY = 10
+PARTS = ("/files", "/graph", "/waterfall", "/cost", "/review", "/continue", "/facts", "?replay=1")
+"""Pages of every tenth session."""
 PLACES = ("/sessions/", "/search/?q=alert", "/search/?q=script", "/agents/", "/imports/", "/")
 PATIENCE = 600
 """ms for what unfolds to come."""
@@ -53,26 +60,29 @@ def main() -> None:
         made = json.loads(said.splitlines()[-1])
         with chromium(url, made["cookie"]) as opened:
             seen, faults = read(url, opened, made["paths"])
-    counts = (len(made["paths"]), made["events"], seen, faults)
+    counts = (chosen.sessions, made["events"], seen, faults)
     print(table(("sessions", "events", "pages", "faults"), [tuple(f"{count:,}" for count in counts)]))
     print(f"seed {chosen.seed}; load {os.getloadavg()[0]:.1f}")
     raise SystemExit(bool(faults))
 
 
 def make(count: int, seed: int) -> dict[str, Any]:
-    """Sessions of an agent: their paths, and a cookie; in a process that has the environment of an installation."""
+    """Addresses of the pages of sessions, and a cookie; in a process that has the environment of an installation."""
     import django
 
     django.setup()
     from django.conf import settings
     from django.test import Client
+    from django.urls import reverse
 
     from sessions_app.models import Session
-    from sessions_app.services import agents, workspaces
+    from sessions_app.services import agents, audit, workspaces
     from sessions_app.services.log import search_index
     from sessions_app.services.people import members, sign_in_links
     from tests.views.session.build import BOT, path_of, session_with
     from tests.views.session.test_hostile_many import text_of, transcript
+    from vcon_app.models import Import
+    from vcon_app.services.imports import import_jobs
 
     workspace = workspaces.default_workspace()
     agent = agents.create(workspace.pk, "<b onclick=alert(0)>", by=BOT, description="<script>alert(0)</script>")
@@ -83,8 +93,16 @@ def make(count: int, seed: int) -> dict[str, Any]:
         told = {"environment": {"cwd": text_of(rnd)}}
         session = session_with(agent, new, title=text_of(rnd).replace("\0", ""), metadata=told)
         search_index.index(session.pk)
-        paths.append(path_of(session))
+        paths += [path_of(session) + lens for lens in LENSES]
         events += session.last_seq
+        if number % EVERY == 0:
+            paths += [path_of(session) + part for part in PARTS]
+            name = f"{text_of(rnd)[:200]}.jsonl".replace("\0", "")
+            made = import_jobs.start_import(workspace, name, [file_of(rnd, number)], by=audit.COMMAND)
+            import_jobs.run(made.pk)
+            told_by = Import.objects.get(pk=made.pk).session_links.get().session
+            paths += [reverse("import-detail", args=[made.pk]), reverse("file-parts", args=[told_by.pk])]
+            paths += [reverse("share-links", args=[told_by.pk]), path_of(told_by)]
     Session.objects.filter(agent=agent).update(phase="completed")
     token = members.one_time_link_for_first_admin().strip("/").split("/")[-1]
     client = Client()
@@ -92,8 +110,20 @@ def make(count: int, seed: int) -> dict[str, Any]:
     return {"paths": paths, "events": events, "cookie": client.cookies[settings.SESSION_COOKIE_NAME].value}
 
 
+def file_of(rnd: random.Random, number: int) -> bytes:
+    """A transcript whose lines say more than any reader knows, under keys and in words of the same kind."""
+    from tests.views.session.test_hostile_many import KEYS, text_of, value_of
+
+    lines = transcripts.cached(LINES)[0].read_text(encoding="utf-8").replace("00000000-", f"{number:08d}-").splitlines()
+    more = [{rnd.choice((*KEYS, text_of(rnd)[:80])): value_of(rnd) for _ in range(3)} for _ in lines]
+    return "\n".join(json.dumps(extra | json.loads(line)) for line, extra in zip(lines, more, strict=True)).encode()
+
+
 def read(url: str, opened: Any, paths: list[str]) -> tuple[int, int]:
-    """How many pages were opened, and how much was wrong with them, which is said as it is found."""
+    """How many pages were opened, and how much was wrong with them, which is said as it is found.
+
+    On a phone all, on a desktop without two of the lenses.
+    """
     seen = faults = 0
     for width, height in WIDTHS:
         page = opened(width, height, "light")
@@ -101,8 +131,8 @@ def read(url: str, opened: Any, paths: list[str]) -> tuple[int, int]:
         page.on("request", lambda one, asked=elsewhere: asked.append(one.url) if not _is_ours(one.url, url) else None)
         page.on("dialog", lambda one, asked=elsewhere: (asked.append(f"dialog {one.message}"), one.dismiss()))
         page.add_init_script(WATCH)
-        lenses = LENSES if width == WIDTHS[0][0] else LENSES[:1]
-        for place in [*(path + lens for path in paths for lens in lenses), *PLACES]:
+        shown = [path for path in paths if width == WIDTHS[0][0] or not path.endswith(LENSES[1:])]
+        for place in [*shown, *PLACES]:
             seen += 1
             found = [*_looked_at(page, place), *(f"asked {address}" for address in elsewhere)]
             elsewhere.clear()

@@ -8,16 +8,17 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bench.looks import checks, desk
-from sessions_app.services import audit
-from sessions_app.services.reviews import queues
-from tests.views.build import asks, session_of
-from tests.views.session.build import path_of
 
 WALKED = {
     "home", "sessions", "inbox", "queue", "agent", "usage", "audit", "oversight", "session-story", "session-tools",
     "session-raw", "session-pruned", "session-graph", "file-parts", "compare", "build",
 }  # fmt: skip
 """One page of each kind; ``python -m bench.looks --axe`` goes to all, in every form."""
+KEYED = (
+    "session-story", "session-tools", "session-pruned", "session-graph", "file-parts-found", "share-links", "sessions",
+    "relevance", "inbox", "reviews", "keep-days",
+)  # fmt: skip
+"""Pages with controls of every kind."""
 FORMS = [(375, "dark"), (1440, "light"), (768, "dark"), (375, "light"), (1440, "dark"), (768, "light")]
 """Widths and themes; each page is looked at in one of them."""
 
@@ -66,18 +67,17 @@ BETWEEN = 40
 """Stops that are no control: parts that scroll."""
 
 
-def test_every_control_of_the_main_pages_is_reached_with_the_tab_key(open_page, agent, reviewer_member):
-    session = session_of(agent, errors=2)
-    asks(session)
-    queues.make(reviewer_member, queues.Rules("All failures", "has_errors=true"), by=audit.COMMAND)
-    page = open_page("/")
-    for path in (path_of(session), "/sessions/", "/approvals/", "/reviews/"):
-        page.goto(path)
+def test_every_control_is_reached_with_the_tab_key(open_page, workspace):
+    admin = desk.furnish(workspace)
+    page = open_page("/", member=admin)
+    addresses = desk.pages(workspace)
+    for name in KEYED:
+        page.goto(addresses[name])
         expect(page.locator(".htmx-request, [aria-busy=true]")).to_have_count(0)
         controls = page.evaluate(CONTROLS)
-        assert controls > 10, path
+        assert controls > 10, name
         for stop in range(controls + BETWEEN):
             page.keyboard.press("Tab")
             if stop % 10 == 0 and page.evaluate("unreached.size") == 0:
                 break
-        assert page.evaluate(LEFT) == [], path
+        assert page.evaluate(LEFT) == [], name

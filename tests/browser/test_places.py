@@ -15,8 +15,11 @@ from sessions_app.services import audit
 from sessions_app.services import sessions as session_services
 from sessions_app.services.log import events, links
 from tests.views.build import asks, session_of
+from tests.views.session.build import path_of, session_with
 
 from .conftest import playwright
+from .test_far_windows import TRAVEL
+from .test_page_size import turns
 
 expect = playwright.expect
 TOP = "document.getElementById('{0}').getBoundingClientRect().top"
@@ -56,11 +59,11 @@ def top_of(page, id_: str) -> float:
 
 def until(page, script: str) -> None:
     """Wait for a condition; the policy of the page lets nothing poll inside of it."""
-    wait_until(lambda: page.evaluate(script), 30)
+    assert wait_until(lambda: page.evaluate(script), 30), script
 
 
 def settled_at(page, id_: str, top: float) -> None:
-    wait_until(lambda: abs(top_of(page, id_) - top) < 30, 30)
+    assert wait_until(lambda: abs(top_of(page, id_) - top) < 30, 30), (id_, top, top_of(page, id_))
 
 
 def test_a_session_is_where_it_was_after_reload_and_after_coming_back(open_page, long_session):
@@ -68,6 +71,25 @@ def test_a_session_is_where_it_was_after_reload_and_after_coming_back(open_page,
     page.keyboard.press("Escape")
     page.evaluate("scrollBy(0, 900)")
     row = first_in_sight(page)
+    top = top_of(page, row)
+    page.reload()
+    settled_at(page, row, top)
+    page.goto(page.url.split("/dashboard")[0] + "/usage/")
+    page.go_back()
+    settled_at(page, row, top)
+
+
+FIRST = """() => [...document.querySelectorAll("#timeline .rows [data-seq]")].find((row) =>
+    row.id && row.checkVisibility() && row.getBoundingClientRect().top > 220).id"""
+
+
+@pytest.mark.parametrize("lens", ["story", "tools", "requests", "raw"])
+def test_each_lens_is_where_it_was_after_reload_and_after_coming_back(open_page, agent, lens):
+    session = session_with(agent, turns())
+    page = open_page(f"{path_of(session)}?lens={lens}")
+    for _ in range(3):
+        page.evaluate(TRAVEL, 1_500)
+    row = page.evaluate(FIRST)
     top = top_of(page, row)
     page.reload()
     settled_at(page, row, top)

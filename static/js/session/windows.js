@@ -217,11 +217,12 @@ function putBack(spacer, nodes) {
 }
 
 // Windows of one turn become one section again; the later one brings the newer totals of the turn. Their rows stay in chunks
-// of a window, which leave and come back one by one; what came in event by event is put together.
+// of a window, which leave and come back one by one; what came in event by event is put together. The line of what is out of
+// sight has no head: rows behind it keep the one of their turn.
 export function join() {
   for (const section of document.querySelectorAll(".turn.continued")) {
     const before = section.previousElementSibling;
-    if (!before?.matches(".turn") || before.dataset.turn !== section.dataset.turn) continue;
+    if (!before?.matches(".turn:not(.pruned)") || before.dataset.turn !== section.dataset.turn) continue;
     for (const chunk of chunksOf(section)) append(before, chunk);
     before.querySelector(":scope > .turn-head .turn-facts")?.replaceWith(section.querySelector(".turn-facts"));
     section.remove();
