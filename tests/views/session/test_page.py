@@ -362,3 +362,11 @@ def test_the_inspector_shows_no_empty_data(viewer, refund_session):
     shown = Page(viewer.get(f"{path_of(refund_session)}/events/1?tab=text", **FETCHED).content).text
     assert "Text" in shown and "Data" not in shown
     assert "hovercraft" in Page(viewer.get(f"{path_of(refund_session)}/events/9?tab=text", **FETCHED).content).text
+
+
+def test_the_head_of_a_turn_says_whose_prompt_it_is_where_that_is_known(viewer, agent):
+    session = session_with(
+        agent, [asked("a", "Refund it", actor_name="Kim <b>Ritter"), said("b", "Done"), asked("c", "Thanks", 9)]
+    )
+    page = viewer.get(path_of(session)).content.decode()
+    assert '<span class="turn-by untrusted">Kim &lt;b&gt;Ritter</span>' in page and page.count("turn-by") == 1
