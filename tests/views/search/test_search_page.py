@@ -190,6 +190,6 @@ def test_a_session_whose_file_alone_says_it_shows_the_value_and_leads_to_it(view
     file_texts.keep(talks.pk, "zqamber <b>tower</b>", FileText.objects.get().due_at)
     page = viewer.get("/search/?q=zqamber")
     assert titles(page) == ["Talks"]
-    assert "Everything else in the file zqamber <b>tower</b>" in words(page).replace("&lt;", "<").replace("&gt;", ">")
+    assert "In its file zqamber <b>tower</b>" in words(page).replace("&lt;", "<").replace("&gt;", ">")
     assert f'href="/sessions/{talks.pk}/file-parts?q=zqamber"' in page.content.decode()
     assert "<mark>zqamber</mark>" in page.content.decode() and "<b>tower" not in page.content.decode()
