@@ -75,7 +75,7 @@ def said(name: str) -> list[tuple[str, str]]:
         ("openinference", "responses", {}, WHOLE),
         ("openinference", "anthropic", {}, WHOLE),
         ("openllmetry", "openai", {}, WHOLE),
-        ("openllmetry", "responses", {}, WHOLE),
+        ("openllmetry", "responses", {}, [ASKED, ("tool_result", "sent"), SAID]),  # it names the call by another id
         ("openllmetry", "anthropic", {}, WHOLE),
         ("langfuse", "openai", {}, WHOLE),
         ("langfuse", "responses", {}, WHOLE),
