@@ -12,7 +12,7 @@ import pytest
 from countersign.doctor.model_apis import ModelApis
 
 from config.database.postgres import wait_until
-from sessions_app.models import Event, Session
+from sessions_app.models import Event, EventLink, Session
 from tests.places import DOCS
 from tests.sdk.adapters.libraries import python_with
 from tests.sdk.npm import modules_with
@@ -75,7 +75,7 @@ def said(name: str) -> list[tuple[str, str]]:
         ("openinference", "responses", {}, WHOLE),
         ("openinference", "anthropic", {}, WHOLE),
         ("openllmetry", "openai", {}, WHOLE),
-        ("openllmetry", "responses", {}, WHOLE),
+        ("openllmetry", "responses", {}, [ASKED, ("tool_result", "sent"), SAID]),  # it names the call by another id
         ("openllmetry", "anthropic", {}, WHOLE),
         ("langfuse", "openai", {}, WHOLE),
         ("langfuse", "responses", {}, WHOLE),
@@ -127,9 +127,10 @@ def test_claude_code(desk_server, agent_key, tmp_path, protocol):
     ]  # fmt: skip
     ran, refused = Event.objects.filter(session=session, kind="approval").order_by("seq")
     assert (ran.data["decision"], refused.data["decision"], ran.data["by"]) == ("approved", "denied", "policy")
-    assert ran.origin == refused.origin == "api"  # the word of who sent it, and never a decision of the desk
+    sent = EventLink.objects.filter(session=session).values_list("origin", "reported_by")
+    assert set(sent) == {("api", "Laptop")}  # the word of who sent it, and never a decision of the desk
     results = Event.objects.filter(session=session, kind="tool_result").order_by("seq")
     assert [event.tool_status for event in results] == ["ok", "denied"]
     call = Event.objects.get(session=session, kind="tool_call", tool_name="Bash")
-    assert call.tool_arguments == {"command": "echo sent"}
-    assert session.input_tokens and session.output_tokens and session.agent.name == "claude-code"
+    assert call.arguments == {"command": "echo sent"}
+    assert session.input_tokens and session.output_tokens and session.agent.name == "clerk"
