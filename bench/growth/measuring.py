@@ -1,9 +1,9 @@
-"""What each route costs on an installation, in a process with its environment: ``… bench.growth.measuring RUNS ONLY``.
+"""What each route and periodic task costs, in a process with the environment of an installation: ``… RUNS ONLY``.
 
-Answered in this process without a network, by one connection without parallel workers. CPU of Python is process time;
+Done in this process without a network, by one connection without parallel workers. CPU of Python is process time;
 CPU of the database is what the kernel has counted for the backend of that connection (``/proc/PID/schedstat``, in
 nanoseconds); rows and buffers are the differences of ``pg_stat_database``, so nobody else may use the database
-meanwhile. The first run of each route warms, of the others the median counts.
+meanwhile. The first runs of each route warm, until its statements are prepared; of the others the median counts.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -20,9 +21,12 @@ from typing import Any
 
 import django
 import psycopg
+from django.http import HttpResponseBase, StreamingHttpResponse
 
 COUNTERS = "SELECT tup_returned, blks_hit + blks_read FROM pg_stat_database WHERE datname = %s"
 NS, MS = 1e9, 1_000
+PREPARED = 3
+"""Runs after which statements are prepared that are (``prepare_threshold`` of the settings)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +58,8 @@ class Meter:
         self.observer = psycopg.connect(**beside, autocommit=True)
 
     def cost_of(self, ask: Callable[[], Any], runs: int) -> Cost:
-        """The median cost of a request that was made once before. Raises ``AssertionError`` for an answer of another
-        status than 200 or 302, and where the connection was replaced.
+        """The median cost of a request or task that was done before. Raises ``AssertionError`` for an answer of
+        another status than 200 or 302, and where the connection was replaced.
         """
         from django.db import connection
         from django.test.utils import CaptureQueriesContext
@@ -63,8 +67,9 @@ class Meter:
         with CaptureQueriesContext(connection) as queries:
             answer = ask()
         asked = len(queries)  # now: the next request forgets them
-        assert answer.status_code in (200, 302), (answer.status_code, answer.content[:500])
-        kb = len(answer.getvalue() if answer.streaming else answer.content) / 1_000
+        for _ in range(PREPARED - 1):
+            ask()
+        kb = _size(answer) / 1_000 if isinstance(answer, HttpResponseBase) else 0.0
         counted = [self._once(ask) for _ in range(runs)]
         python, database, rows, buffers = (median(values) for values in zip(*counted, strict=True))
         return Cost(asked, python, database, round(rows), round(buffers), kb)
@@ -72,7 +77,7 @@ class Meter:
     def _once(self, ask: Callable[[], Any]) -> tuple[float, float, int, int]:
         before, cpu, began = self._counters(), self._backend_cpu(), process_time()
         answer = ask()
-        if answer.streaming:
+        if isinstance(answer, StreamingHttpResponse):
             answer.getvalue()
         python, database = process_time() - began, self._backend_cpu() - cpu
         after = self._counters()
@@ -94,6 +99,12 @@ class Meter:
         return row[0], row[1]
 
 
+def _size(answer: HttpResponseBase) -> int:
+    body = answer.getvalue()
+    assert answer.status_code in (200, 302), (answer.status_code, body[:500])
+    return len(body)
+
+
 def measure(runs: int, only: str) -> dict[str, Any]:
     """Costs by the names of the routes, and how much data there is."""
     from django.core.signals import request_finished, request_started
@@ -103,7 +114,7 @@ def measure(runs: int, only: str) -> dict[str, Any]:
     from sessions_app.models import Member
     from sessions_app.services import workspaces
 
-    from . import routes
+    from . import periodic, routes
 
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
@@ -112,12 +123,13 @@ def measure(runs: int, only: str) -> dict[str, Any]:
     client.force_login(Member.objects.get(workspace=workspace, user__first_name="Rosa").user)
     meter = Meter()
     found = {}
-    for route in routes.all_routes(workspace):
-        if not re.search(only, route.name):
-            continue
-        cost = meter.cost_of(lambda url=route.url: client.get(url), runs)  # type: ignore[misc]
-        found[route.name] = asdict(cost) | {"most_ms": route.most_ms}
-        print(f"{route.name}: {cost}", file=sys.stderr, flush=True)
+    asked = [(one.name, partial(client.get, one.url), one.most_ms) for one in routes.all_routes(workspace)]
+    asked += [(one.name, one.call, one.most_ms) for one in periodic.all_tasks()]
+    for name, ask, most_ms in asked:
+        if re.search(only, name):
+            cost = meter.cost_of(ask, runs)
+            found[name] = asdict(cost) | {"most_ms": most_ms}
+            print(f"{name}: {cost}", file=sys.stderr, flush=True)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT (SELECT count(*) FROM sessions_app_session), (SELECT count(*) FROM sessions_app_event),"

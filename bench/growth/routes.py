@@ -78,6 +78,7 @@ def _searches() -> Iterator[Route]:
         yield Route(f"q {name}", f"/sessions/?{urlencode({'q': query})}", most)
         yield Route(f"hits {name}", f"/search/?{urlencode({'q': query})}", most)
         yield Route(f"relevance {name}", f"/search/?{urlencode({'q': query, 'sort': 'relevance'})}", most)
+        yield Route(f"palette {name}", f"/api/v1/sessions?{urlencode({'q': query, 'limit': 8})}", most)
     narrowed = {"tool": f"{COMMON} tool:issue_refund", "errors": "is:error", "file": f"file:{PATH}"}
     for name, query in narrowed.items():
         yield Route(f"hits {name}", f"/search/?{urlencode({'q': query})}", 100)
@@ -97,6 +98,11 @@ def _queues() -> Iterator[Route]:
     yield Route("approvals/count", "/approvals/count", 10)
     yield Route("audit", "/audit/", 20)
     yield Route("imports", "/imports/", 20)
+    yield Route("reviews", "/reviews/", 20)
+    yield Route("wallets", "/usage/wallets/", 20)
+    yield Route("trigger runs", "/triggers/runs/", 20)
+    yield Route("retention", "/settings/retention/", 20)
+    yield Route("retention, 365 days tried", "/settings/retention/keep/?keep_days=365", 20)
 
 
 def _session_page(name: str, session: Session) -> Iterator[Route]:
@@ -115,6 +121,9 @@ def _session_page(name: str, session: Session) -> Iterator[Route]:
 def _api(workspace: Workspace) -> Iterator[Route]:
     for noun in ("sessions", "agents", "approvals", "imports", "audit", "calls"):
         yield Route(f"api {noun}", f"/api/v1/{noun}", 20)
+    yield Route("api search", f"/api/v1/search?{urlencode({'q': COMMON})}", 100)
+    yield Route("api search by relevance", f"/api/v1/search?{urlencode({'q': COMMON, 'sort': 'relevance'})}", 100)
+    yield Route("api sessions over 365 days", "/api/v1/retention/over?days=365", 20)
     yield Route("api usage", "/api/v1/usage", 60)
     yield Route("api usage by session", "/api/v1/usage?group_by=session", 60)
     longest = Session.objects.filter(workspace=workspace).order_by(F("event_count").desc()).first()
@@ -122,6 +131,7 @@ def _api(workspace: Workspace) -> Iterator[Route]:
         at = f"/api/v1/sessions/{longest.pk}"
         yield Route("api events 50k after=25000", f"{at}/events?after={longest.event_count // 2}", 20)
         yield Route("api turns 50k", f"{at}/turns", 20)
+        yield Route("api exports 50k", f"{at}/exports", 20)
 
 
 def _deep(workspace: Workspace) -> Iterator[Route]:

@@ -80,6 +80,8 @@ def copy_approvals(planned: Sequence[Copy]) -> None:
 def _approval(copy: Copy, one: Approval, votes: list[Vote], later: timedelta) -> Iterator[Approval | Vote]:
     kept = _fields(one) | _moved(one, later)
     kept |= {"id": uuid7(), "session_id": copy.copy, "workspace_id": copy.workspace}
+    if one.status != Approval.Status.PENDING and one.delivery == "queued":
+        kept["delivery"] = "nobody"  # as the desk says of a decision that nobody has fetched for a day
     made = Approval(**kept)
     made.digest = made.digest_of_question()
     yield made
