@@ -13,6 +13,11 @@ export function keyOfEntry() {
   return made;
 }
 
+// A new entry has its name from the start: one that it gets while the page goes away is gone after a reload.
+export function enter(address, state = {}) {
+  history.pushState({ ...state, place: crypto.randomUUID() }, "", address);
+}
+
 export function keep(key, place) {
   try {
     const keys = JSON.parse(sessionStorage.getItem(KEYS) ?? "[]").filter((one) => one !== key);

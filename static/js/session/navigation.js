@@ -1,5 +1,6 @@
 // Moving about in a session: windows of rows that join, links that stay on the page, the inspector beside it.
 
+import { enter } from "../kept-place.js";
 import { askFrame, eachFrame, holdInPlace, isRead, keepInPlace, underBars } from "./frame.js";
 import { keepPlace } from "./place.js";
 import { openFacts, showSide } from "./side.js";
@@ -98,7 +99,7 @@ export async function go(href, seq, addressOf = () => href) {
   const loaded = await htmx.ajax("GET", href.replace(/#.*/, ""), { source: "#panes", target: "#timeline", swap: "outerHTML" }).then(() => true, () => false);
   if (!loaded) return;
   const target = byId("timeline").dataset.target || seq;
-  history.pushState({ seq: target }, "", addressOf(target));
+  enter(addressOf(target), { seq: target });
   const row = target && rowOf(target);
   if (row) reveal(row);
   else window.scrollTo({ top: window.scrollY + byId("panes").getBoundingClientRect().top - underBars() });
@@ -118,7 +119,7 @@ function inspect(seq, href) {
   rowOf(seq)?.classList.add("is-inspected");
   showSide("inspector");
   htmx.ajax("GET", `${base()}/events/${seq}`, { source: "#inspector", target: "#inspector", swap: "innerHTML" });
-  if (href) { keepPlace(); history.pushState({ seq }, "", href); }
+  if (href) { keepPlace(); enter(href, { seq }); }
 }
 
 // While it is open, the inspector shows the event that has the focus.
@@ -155,7 +156,7 @@ export function closeInspector() {
   address.searchParams.delete("event");
   address.searchParams.delete("tab");
   keepPlace();
-  history.pushState({}, "", address.pathname + address.search);
+  enter(address.pathname + address.search);
 }
 window.addEventListener("popstate", () => {
   const seq = new URL(location).searchParams.get("event");
@@ -181,10 +182,10 @@ document.addEventListener("click", (event) => {
   else if (link.matches("[data-hit]")) {
     for (const old of document.querySelectorAll("a[data-hit][aria-current]")) old.removeAttribute("aria-current");
     link.setAttribute("aria-current", "true");
-    if (rowOf(seq)) { keepPlace(); reveal(rowOf(seq)); history.pushState({ seq }, "", link.href); } else go(link.href, seq);
+    if (rowOf(seq)) { keepPlace(); reveal(rowOf(seq)); enter(link.href, { seq }); } else go(link.href, seq);
   } else {
     const here = byId(`t-${turn}`);
-    if (here) { keepPlace(); jumpTo(here); focusTurn(here); history.pushState({}, "", link.href); askFrame(); } else goToTurn(link.href);
+    if (here) { keepPlace(); jumpTo(here); focusTurn(here); enter(link.href); askFrame(); } else goToTurn(link.href);
   }
   if (byId("rail").matches(":popover-open")) byId("rail").hidePopover();
 });
