@@ -67,7 +67,7 @@ NOT_WALKED = {
     "import-raw": "the beginning of a file",
     "import-document": "the file itself", "event-source": "a piece of the file itself",
     "sign-in-link": "for one link", "invitation": "for one link", "shared": "the file of one link",
-    "mcp": "asks what is walked",
+    "mcp": "asks what is walked", "mcp-recording": "as mcp",
     "session-cost": "of the whole session, read once and kept",
     "/api/v1/sessions/{session_id}/cost": "as the page of its cost",
     "import-batch": "of the files that came at once",
