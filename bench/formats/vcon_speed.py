@@ -24,7 +24,17 @@ from ..measure import table
 from ..places import ROOT
 from . import vcons
 
-OURS = ("backports.zstd", "cryptography", "google-re2", "ijson", "markdown-it-py", "nh3", "orjson", "pygments", "rfc8785")
+OURS = (
+    "backports.zstd",
+    "cryptography",
+    "google-re2",
+    "ijson",
+    "markdown-it-py",
+    "nh3",
+    "orjson",
+    "pygments",
+    "rfc8785",
+)
 HEAD = ("document", "bytes", "ours ms", "ours docs/s", "their ms", "their docs/s", "ours is × as fast", "detection ms")
 DOCUMENTS = {
     "call, a recording": vcons.recording,

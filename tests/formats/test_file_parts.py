@@ -43,9 +43,11 @@ def test_parties_analyses_attachments_and_unknown_members_of_a_vcon_have_their_p
     assert found["/zqmember/a~1b"] == "zqvalue"
     assert "hi" not in found.values()
 
-    (part,) = with_words(parts, "ZQMOOD")
+    (part,), has_all = with_words(parts, "ZQMOOD")
+    assert has_all
     assert part.title == "Analysis: sentiment" and [value.text for value in part.values] == ["zqmood"]
-    assert with_words(parts, "nowhere to be found") == []
+    assert with_words(parts, "nowhere-to-be-found") == ([], True)
+    assert with_words(parts, "nowhere elsewhere") == ([], False)
 
 
 def test_blocks_of_a_feed_and_nodes_of_a_graph_have_their_places():

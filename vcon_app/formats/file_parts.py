@@ -67,15 +67,15 @@ def lose_parts(record: Json, own: str, losses: Losses, why: str) -> None:
             losses.lose(f"{'other ' if parts else ''}parts of the {name} file around its events", why, left)
 
 
-def with_words(parts: Sequence[FilePart], words: str) -> list[FilePart]:
+def with_words(parts: Sequence[FilePart], words: str) -> tuple[list[FilePart], bool]:
     """The values that have these words, in whatever case, in their place, their text or the title of their part: side
-    by side, else all of them, else any."""
+    by side, else all of them, else any; and whether each has all."""
     wanted = words.casefold()
     each = wanted.split()
-    return _that(parts, lambda said: wanted in said) or (
-        _that(parts, lambda said: all(word in said for word in each))
-        or _that(parts, lambda said: any(word in said for word in each))
-    )
+    found = _that(parts, lambda said: wanted in said) or _that(parts, lambda said: all(word in said for word in each))
+    if found or len(each) == 1:
+        return found, True
+    return _that(parts, lambda said: any(word in said for word in each)), False
 
 
 def _that(parts: Iterable[FilePart], says: Callable[[str], bool]) -> list[FilePart]:

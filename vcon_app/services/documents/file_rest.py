@@ -43,6 +43,8 @@ class FileParts:
     """Values for which there was no room."""
     is_whole: bool = True
     """Whether the file was looked through; else ``parts`` are what its reader kept, and the original has the rest."""
+    has_all_words: bool = True
+    """Whether each of ``parts`` has all words that were looked for; else it has one of them at least."""
 
 
 def parts_beside_events(session: Session, words: str = "", limits: Limits = ON_A_PAGE) -> FileParts:
@@ -50,8 +52,8 @@ def parts_beside_events(session: Session, words: str = "", limits: Limits = ON_A
     kept = parts_of(session.source_format, session.source_record)
     rest = _rest(session, kept, limits)
     found = [*kept, *(rest.parts if rest else ())]
-    parts = with_words(found, words) if words else found
-    return FileParts(parts, rest.left_out if rest else 0, is_whole=rest is not None)
+    parts, has_all = with_words(found, words) if words else (found, True)
+    return FileParts(parts, rest.left_out if rest else 0, is_whole=rest is not None, has_all_words=has_all)
 
 
 def is_in_search(session: Session) -> bool:

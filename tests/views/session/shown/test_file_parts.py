@@ -35,7 +35,8 @@ def test_every_other_value_of_the_file_is_shown_and_searched_by_members_alone(vi
     assert "/parties/0/stir zqstir<b>" in shown and "Analysis: sentiment" in shown
     found = words(viewer.get(path, {"q": "ZQMOOD"}))
     assert "1 value with these words" in found and "zqstir" not in found
-    assert "No matches" in words(viewer.get(path, {"q": "zq nowhere"}))
+    assert "No matches" in words(viewer.get(path, {"q": "zq-nowhere"}))
+    assert "No value has all of these words; 1 has one of them" in words(viewer.get(path, {"q": "zqmood nowhere"}))
     assert path in viewer.get(path_of(session)).content.decode()
     assert charlie.get(path).status_code == 404
 
