@@ -66,17 +66,21 @@ def settled_at(page, id_: str, top: float) -> None:
     assert wait_until(lambda: abs(top_of(page, id_) - top) < 30, 30), (id_, top, top_of(page, id_))
 
 
+def stays_over_reload_and_back(page, row: str, top: float) -> None:
+    page.reload()
+    settled_at(page, row, top)
+    page.goto(page.url.split("/dashboard")[0] + "/usage/")
+    page.go_back()
+    settled_at(page, row, top)
+
+
 def test_a_session_is_where_it_was_after_reload_and_after_coming_back(open_page, long_session):
     page = open_page(address_of(long_session, "?show=everything&event=400"))
     page.keyboard.press("Escape")
     page.evaluate("scrollBy(0, 900)")
     row = first_in_sight(page)
     top = top_of(page, row)
-    page.reload()
-    settled_at(page, row, top)
-    page.goto(page.url.split("/dashboard")[0] + "/usage/")
-    page.go_back()
-    settled_at(page, row, top)
+    stays_over_reload_and_back(page, row, top)
 
 
 FIRST = """() => [...document.querySelectorAll("#timeline .rows [data-seq]")].find((row) =>
@@ -91,11 +95,7 @@ def test_each_lens_is_where_it_was_after_reload_and_after_coming_back(open_page,
         page.evaluate(TRAVEL, 1_500)
     row = page.evaluate(FIRST)
     top = top_of(page, row)
-    page.reload()
-    settled_at(page, row, top)
-    page.goto(page.url.split("/dashboard")[0] + "/usage/")
-    page.go_back()
-    settled_at(page, row, top)
+    stays_over_reload_and_back(page, row, top)
 
 
 def test_the_back_button_undoes_a_jump_within_a_session(open_page, long_session):
