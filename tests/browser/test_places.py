@@ -76,7 +76,10 @@ def stays_over_reload_and_back(page, row: str, top: float) -> None:
 
 def test_a_session_is_where_it_was_after_reload_and_after_coming_back(open_page, long_session):
     page = open_page(address_of(long_session, "?show=everything&event=400"))
+    page.locator("#inspector [data-event]").wait_for()
     page.keyboard.press("Escape")
+    page.wait_for_url(lambda url: "event=" not in url)
+    until(page, "document.documentElement.scrollHeight > innerHeight + 900")
     page.evaluate("scrollBy(0, 900)")
     row = first_in_sight(page)
     top = top_of(page, row)
