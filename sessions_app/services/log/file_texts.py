@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from sessions_app.models import FileText, Session
@@ -24,11 +25,14 @@ LONGEST = 200_000
 
 
 def put_off(workspace_id: UUID, session_ids: Collection[UUID]) -> None:
-    """The files of these sessions are to be looked through in a while; one that is to be already keeps its time."""
+    """The files of these sessions are to be looked through in a while.
+
+    One that is to be already keeps its time, unless that is later: somebody reads it then, as it was before.
+    """
     at = timezone.now() + DELAY
     rows = [FileText(session_id=one, workspace_id=workspace_id, due_at=at) for one in sorted(session_ids)]
     FileText.objects.bulk_create(rows, ignore_conflicts=True)
-    FileText.objects.filter(session_id__in=session_ids, due_at=None).update(due_at=at)
+    FileText.objects.filter(Q(due_at=None) | Q(due_at__gt=at), session_id__in=session_ids).update(due_at=at)
 
 
 @transaction.atomic
