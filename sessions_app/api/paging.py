@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 import orjson
@@ -62,3 +62,17 @@ def keyset(
     found = list(rows.order_by(*order, key if ascending else f"-{key}")[: limit + 1])
     more = len(found) > limit
     return found[:limit], encode([getattr(found[limit - 1], key)]) if more else None
+
+
+def behind(
+    items: Sequence[Item], key: Callable[[Item], str], limit: int, cursor: str | None
+) -> tuple[list[Item], str | None]:
+    """``limit`` items of a list that is short and read whole, behind the one that a cursor names, and the next cursor.
+
+    Where that one is gone, from the beginning: lists of what waits lose their first ones.
+    """
+    keys = [key(item) for item in items]
+    last = decode(cursor, lambda position: str(position[0])) if cursor else None
+    start = keys.index(last) + 1 if last in keys else 0
+    end = start + limit
+    return list(items[start:end]), encode([keys[end - 1]]) if end < len(items) else None

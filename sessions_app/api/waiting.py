@@ -11,7 +11,7 @@ from sessions_app import models
 from sessions_app.services.turns import messages
 
 from .auth import own_reader, own_writer
-from .paging import MOST, Page
+from .paging import MOST, Cursor, Limit, Page, behind
 from .parsing import reply
 from .problems import Problem, not_found
 from .schemas.common import NOTHING, NoBody
@@ -24,11 +24,12 @@ SESSION = "/{uuid:agent_id}/sessions/{uuid:session_id}"
 
 
 @seed_router.get(f"{SESSION}/queue", auth=own_reader, response=Page[Waiting])
-def list_waiting(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+def list_waiting(request: HttpRequest, agent_id: UUID, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
     """Messages that wait, in the order in which they will be read; the first 500."""
     session = session_read(request, session_id, agent_id)
-    rows = models.QueuedMessage.objects.filter(session=session).in_line()[:MOST]
-    return reply(Page(items=[Waiting.from_row(row) for row in rows]))
+    waiting = list(models.QueuedMessage.objects.filter(session=session).in_line()[:MOST])
+    rows, next_cursor = behind(waiting, lambda row: str(row.pk), limit, cursor)
+    return reply(Page(items=[Waiting.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
 @seed_router.delete(f"{SESSION}/queue/{{uuid:message_id}}", auth=own_writer, response={204: None})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +15,7 @@ from sessions_app.services.money import budgets, ledger
 
 from .auth import admin, reader
 from .idempotency import once
-from .paging import Cursor, Limit, Page, keyset
+from .paging import Cursor, Limit, Page, behind, keyset
 from .parsing import reply
 from .problems import not_found
 from .schemas.wallets import Budget, Entry, Kind, NewBudget, NewCredit, WalletState
@@ -23,10 +24,11 @@ router = Router(tags=["money"])
 
 
 @router.get("/wallets", auth=reader, response=Page[WalletState])
-def list_wallets(request: HttpRequest) -> HttpResponse:
+def list_wallets(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
     """What is left in both wallets, by source."""
     states = queries.wallets(request.auth.workspace.id)
-    return reply(Page(items=[WalletState.from_row(state) for state in states], next_cursor=None))
+    rows, next_cursor = behind(states, attrgetter("kind"), limit, cursor)
+    return reply(Page(items=[WalletState.from_row(state) for state in rows], next_cursor=next_cursor))
 
 
 @router.get("/wallets/{kind}/entries", auth=reader, response=Page[Entry])

@@ -31,6 +31,14 @@ def test_both_wallets_are_there_before_any_money(viewer):
     ]
 
 
+def test_wallets_come_in_pages_as_every_list(viewer):
+    first = ok(viewer.get("wallets?limit=1"))
+    second = ok(viewer.get(f"wallets?limit=1&cursor={first['next_cursor']}"))
+    assert [wallet["kind"] for page in (first, second) for wallet in page["items"]] == ["ai", "data"]
+    assert second["next_cursor"] is None
+    assert viewer.get("wallets?cursor=zzz").status_code == 422
+
+
 def test_a_credit_is_made_once_per_key(admin, viewer):
     for _ in range(2):
         made = admin.post("wallets/ai/credits", CREDIT, **{"Idempotency-Key": "k1"})
