@@ -24,7 +24,9 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 VERSIONS = ["2025-11-25", "2026-07-28"]
 
 
-def post(api: Api, method: str, params: dict[str, Any] | None = None, version: str = VERSIONS[0]) -> Any:
+def post(
+    api: Api, method: str, params: dict[str, Any] | None = None, version: str = VERSIONS[0], *, to: str = "/mcp"
+) -> Any:
     params = dict(params or {})
     if version == VERSIONS[1]:
         params["_meta"] = {
@@ -36,7 +38,7 @@ def post(api: Api, method: str, params: dict[str, Any] | None = None, version: s
     named = {"Mcp-Name": params["name"]} if "name" in params else {}
     named |= {"Mcp-Name": params["uri"]} if "uri" in params else {}
     headers = ACCEPT | {"MCP-Protocol-Version": version, "Mcp-Method": method} | named
-    answer = api.send("POST", "/mcp", json.dumps(body), **headers)
+    answer = api.send("POST", to, json.dumps(body), **headers)
     assert answer.status_code == 200, (answer.status_code, answer.content)
     return json.loads(answer.content)
 
@@ -144,3 +146,10 @@ def test_bad_arguments_are_told_in_words(api):
 
 def test_there_is_no_stream(api):
     assert api.get("/mcp", **ACCEPT).status_code == 405
+
+
+def test_a_number_that_is_too_large_is_told_of(api, full):
+    asked = {"session_id": str(full.pk), "client_id": "c-1", "title": "Replace the lamp", "first_seq": 10**30}
+    params = {"name": "record_decision", "arguments": asked}
+    result = post(api, "tools/call", params, to="/mcp/recording")["result"]
+    assert result["isError"] and "/first_seq" in result["content"][0]["text"], result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextvars import ContextVar
 from typing import Any
@@ -48,7 +49,8 @@ async def get(path: str, query: Mapping[str, Any] | None = None) -> Any:
 async def post(path: str, value: Any) -> Any:
     """What ``POST path`` answers to the caller, who is sent by a key. Raises ``Refused``."""
     asked = _request("POST", path)
-    asked.content_type, asked._body = "application/json", orjson.dumps(value)
+    asked.content_type = "application/json"
+    asked._body = json.dumps(value).encode()  # orjson refuses numbers of more than 64 bits, which the API is to refuse
     return orjson.loads((await _answer(asked))[0])
 
 
