@@ -22,7 +22,7 @@ from kombu.transport import TRANSPORT_ALIASES
 
 from config import broker, env
 from config.database import pool
-from config.processes import beating
+from config.processes import part_heartbeat
 from config.transport import progress
 from sessions_app import counts
 
@@ -64,7 +64,7 @@ def begin_as_a_part(conf: Settings, **_: object) -> None:
     # Only a worker reads, so only it keeps the extra connection that LISTENs.
     if "use_notify" in conf.broker_transport_options:
         conf.broker_transport_options["use_notify"] = True
-    beating.begin(progress.is_made)
+    part_heartbeat.begin(progress.is_made)
 
 
 @worker_init.connect
@@ -77,7 +77,7 @@ def yield_to_people(sender: Any, **_: object) -> None:
 @worker_shutdown.connect
 def end_as_a_part(**_: object) -> None:
     """Say that it is gone, where no scheduler of this host does."""
-    beating.end()
+    part_heartbeat.end()
 
 
 @task_prerun.connect

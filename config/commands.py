@@ -10,7 +10,7 @@ from config import env
 from config.database import postgres
 from config.database.cluster import Cluster
 from config.env import ConfigError
-from config.processes import alone, supervisor
+from config.processes import single_part, supervisor
 
 WITHOUT_DATABASE = frozenset({"check", "collectstatic", "help", "makemessages", "prepare", "version"})
 """``prepare`` is run by `up`, which has started the database already."""
@@ -27,8 +27,8 @@ def run(arguments: list[str]) -> int:
     command = arguments[1] if len(arguments) > 1 else "help"
     if command == "up":
         return supervisor.main(arguments[2:])
-    if command in alone.KINDS:
-        return alone.main(command, arguments[2:])
+    if command in single_part.KINDS:
+        return single_part.main(command, arguments[2:])
     environment = env.read()
     if environment.database_url or command in WITHOUT_DATABASE or command.startswith("-") or "--help" in arguments:
         return _execute(arguments)

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import close_old_connections
 from kombu.transport import pgmq
 
-from config.processes.beating import Progress
+from config.processes.part_heartbeat import Progress
 
 progress = Progress()
 """Of the loop in which this process reads its queues, if it is a worker."""

@@ -1,10 +1,10 @@
-"""A command that runs one kind of part alone (``config.processes.alone``)."""
+"""A command that runs one kind of part alone (``config.processes.single_part``)."""
 
 from typing import Any, ClassVar
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from config.processes import alone
+from config.processes import single_part
 
 DJANGOS = ("args", "verbosity", "settings", "pythonpath", "traceback", "no_color", "force_color", "skip_checks")
 
@@ -18,10 +18,10 @@ class PartCommand(BaseCommand):
     @property
     def help(self) -> str:  # type: ignore[override]
         """What ``help`` says of it."""
-        return alone.HELP[self.kind]
+        return single_part.HELP[self.kind]
 
     def add_arguments(self, parser: CommandParser) -> None:
-        alone.add_arguments(self.kind, parser)
+        single_part.add_arguments(self.kind, parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        raise SystemExit(alone.run(self.kind, **{name: options[name] for name in options if name not in DJANGOS}))
+        raise SystemExit(single_part.run(self.kind, **{name: options[name] for name in options if name not in DJANGOS}))

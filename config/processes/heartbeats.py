@@ -52,7 +52,7 @@ def this_host() -> str:
 def copy(data_dir: Path, *, leads: bool, up_seconds: float) -> None:
     """Copy the heartbeats of this host into the table, and forget hosts that have left for good.
 
-    The scheduler does; on a host that has none, each part does (``config.processes.beating``).
+    The scheduler does; on a host that has none, each part does (``config.processes.part_heartbeat``).
     """
     parts = [
         {

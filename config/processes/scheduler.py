@@ -28,7 +28,7 @@ from psycopg.conninfo import make_conninfo  # noqa: E402
 from config.celery import app  # noqa: E402
 from config.database import pool  # noqa: E402
 from config.prepare import connection_parameters  # noqa: E402
-from config.processes import beating, heartbeats  # noqa: E402
+from config.processes import heartbeats, part_heartbeat  # noqa: E402
 from config.processes.heartbeat_files import BEAT_SECONDS  # noqa: E402
 
 log = logging.getLogger(__name__)
@@ -170,7 +170,7 @@ class Scheduler:
             for name, seconds in settings.LOOKS.items()
         ]
         self.messages: list[Message] = []
-        self._progress, self._copying = beating.Progress(), beating.Progress()
+        self._progress, self._copying = part_heartbeat.Progress(), part_heartbeat.Progress()
         self._stop = threading.Event()
         self._began = time.monotonic()
 
@@ -179,7 +179,7 @@ class Scheduler:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._stop.set())
         threading.Thread(target=self._copy_heartbeats, name="copy", daemon=True).start()
-        beating.begin(self.works)
+        part_heartbeat.begin(self.works)
         threads = ThreadPoolExecutor(len(self.looks), "look")
         while not self._stop.wait(TICK_SECONDS):
             self._tick(threads)

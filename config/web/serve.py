@@ -13,7 +13,7 @@ from collections.abc import Callable
 import uvicorn
 
 from config import env
-from config.processes import beating
+from config.processes import part_heartbeat
 from config.processes.loopback import get
 
 GRACE_SECONDS = 3
@@ -25,16 +25,16 @@ def main(arguments: list[str]) -> None:
     """Serve until SIGTERM or SIGINT, and let what is open come to its end."""
     host, port, is_shared = arguments[0], int(arguments[1]), "--shared" in arguments[2:]
     sockets = [listening(host, port, is_shared=is_shared)]
-    if is_shared:  # a request to the port may be answered by another: the heart has a door of its own
+    if is_shared:  # a request to the port may be answered by another: its heartbeat asks at a port of its own
         sockets.append(listening("127.0.0.1", 0, is_shared=False))
     server = uvicorn.Server(configuration())
-    server.config.load()  # Django, and with it what the heart beats by
-    beating.begin(answers(*sockets[-1].getsockname()[:2]))
+    server.config.load()  # Django, and with it what the heartbeat asks for
+    part_heartbeat.begin(answers(*sockets[-1].getsockname()[:2]))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it once more when it has stopped
     try:
         server.run(sockets=sockets)
     finally:
-        beating.end()
+        part_heartbeat.end()
     if not server.started:
         sys.exit(3)
 

@@ -21,8 +21,8 @@ from sessions_app.services.turns import in_flight
 from sessions_app.services.turns.in_flight import LeaseLost
 
 from . import Ended, Failed, Outcome, Retry, Waits
-from .heart import heart
 from .run import TurnRun
+from .turn_heartbeats import turn_heartbeats
 
 log = logging.getLogger(__name__)
 RELEASED_TIMES = 3
@@ -49,7 +49,7 @@ def run(session_id: UUID, beside: Callable[[TurnInFlight], AbstractContextManage
         return
     turn, started = TurnRun(flight), time.monotonic()
     try:
-        with beside(flight), heart.beating(turn):
+        with beside(flight), turn_heartbeats.during(turn):
             outcome = _run_until_it_parks(turn)
             _park_or_finish(turn, outcome, round((time.monotonic() - started) * 1000))
     except LeaseLost:

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from config import doctor, health
 from config.models import PartHeartbeat
-from config.processes import beating, heartbeat_files, heartbeats
+from config.processes import heartbeat_files, heartbeats, part_heartbeat
 from config.processes.children import STARTING_SECONDS, Child
 from config.processes.heartbeat_files import SILENT_SECONDS, HeartbeatFile
 
@@ -110,9 +110,9 @@ def test_a_full_disk_does_not_stop_the_heart(data_dir, monkeypatch):
 
 
 def test_progress_is_made_by_going_round_and_by_a_job_that_takes_no_hour(monkeypatch):
-    progress = beating.Progress()
+    progress = part_heartbeat.Progress()
     assert progress.is_made()
-    later = time.monotonic() + beating.Progress.IDLE_SECONDS + 1
+    later = time.monotonic() + part_heartbeat.Progress.IDLE_SECONDS + 1
     monkeypatch.setattr(time, "monotonic", lambda: later)
     assert not progress.is_made()
     progress.begins()

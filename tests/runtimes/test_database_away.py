@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError, connection, connections
 
 from sessions_app.models import TurnInFlight
-from sessions_app.runtimes import heart, run, scripted, worker
+from sessions_app.runtimes import run, scripted, turn_heartbeats, worker
 from sessions_app.services import audit
 from sessions_app.services.turns import in_flight, messages
 
@@ -48,12 +48,12 @@ def test_a_turn_that_fails_so_again_and_again_waits_for_its_lease(start, monkeyp
 
 
 def test_one_thread_and_one_connection_beat_for_all_turns(start, monkeypatch):
-    monkeypatch.setattr(heart, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(turn_heartbeats, "BEAT_SECONDS", 0.05)
     turns = [run.TurnRun(in_flight.claim(start().pk)) for _ in range(3)]
     # Of the third, another worker has taken over.
     TurnInFlight.objects.filter(pk=turns[2].session_id).update(worker="00000000-0000-0000-0000-000000000001")
     before = dict(TurnInFlight.objects.values_list("pk", "heartbeat_at"))
-    own, beating = heart.Heart(), threading.Event()
+    own, beating = turn_heartbeats.TurnHeartbeats(), threading.Event()
     beat = in_flight.beat
 
     def counted(flights):
@@ -62,8 +62,8 @@ def test_one_thread_and_one_connection_beat_for_all_turns(start, monkeypatch):
         return found
 
     monkeypatch.setattr(in_flight, "beat", counted)
-    with own.beating(turns[0]), own.beating(turns[1]), own.beating(turns[2]):
-        assert [thread.name for thread in threading.enumerate()].count("turns-heart") == 1
+    with own.during(turns[0]), own.during(turns[1]), own.during(turns[2]):
+        assert [thread.name for thread in threading.enumerate()].count("turn-heartbeats") == 1
         messages.interrupt(turns[1].session_id, by=BY)
         beating.clear()
         assert beating.wait(60) and turns[1]._stopped.wait(60) and turns[2]._lost.wait(60)
@@ -72,7 +72,7 @@ def test_one_thread_and_one_connection_beat_for_all_turns(start, monkeypatch):
             assert turns[2].interrupted
     after = dict(TurnInFlight.objects.values_list("pk", "heartbeat_at"))
     assert [after[turn.session_id] > before[turn.session_id] for turn in turns] == [True, True, False]
-    assert "turns-heart" not in [thread.name for thread in threading.enumerate()]
+    assert "turn-heartbeats" not in [thread.name for thread in threading.enumerate()]
 
 
 @pytest.fixture(autouse=True)

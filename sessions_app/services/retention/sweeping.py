@@ -19,7 +19,7 @@ from sessions_app.queries.retention import plans, strategies
 from sessions_app.queries.retention.strategies import Policy, Strategy
 
 from .. import audit
-from ..upkeep.alone import alone
+from ..upkeep.one_at_a_time import one_at_a_time
 from . import advised, policies
 from .pruning import Pruned
 
@@ -49,7 +49,7 @@ def sweep() -> int:
     0 where another sweep is under way: of many long sessions, each with a model that is asked for a minute, one takes
     longer than the time until the next, and both would pay for the same answers.
     """
-    with alone("retention") as is_alone:
+    with one_at_a_time("retention") as is_alone:
         return _sweep() if is_alone else 0
 
 

@@ -16,7 +16,7 @@ import yaml
 from django.core.management import get_commands
 
 from config import env
-from config.processes import alone
+from config.processes import single_part
 from config.storage_url import location
 from tests.places import ROOT
 
@@ -55,9 +55,9 @@ def test_the_image_runs_as_nobody_special_and_installs_only_what_has_a_hash():
 def test_each_part_of_the_composition_is_a_command_with_its_options(name):
     kind, *options = DESK[name]["command"]
     assert kind in get_commands()
-    if kind in alone.KINDS:
+    if kind in single_part.KINDS:
         parser = argparse.ArgumentParser(exit_on_error=False)
-        alone.add_arguments(kind, parser)
+        single_part.add_arguments(kind, parser)
         parser.parse_args(options)
         assert DESK[name]["depends_on"] == {"prepare": {"condition": "service_completed_successfully"}}
 
@@ -65,8 +65,8 @@ def test_each_part_of_the_composition_is_a_command_with_its_options(name):
 def test_the_composition_has_every_part_and_every_queue():
     commands = [DESK[name]["command"] for name in DESK]
     only = {command[command.index("--only") + 1] for command in commands if "--only" in command}
-    assert {command[0] for command in commands} == {"prepare", *alone.KINDS}
-    assert only == set(alone.WORKERS)
+    assert {command[0] for command in commands} == {"prepare", *single_part.KINDS}
+    assert only == set(single_part.WORKERS)
 
 
 def test_the_composition_sets_what_the_desk_reads_and_nothing_else():

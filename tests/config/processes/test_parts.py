@@ -18,7 +18,7 @@ from config import broker, env
 from config.database.postgres import TUNING, wait_until
 from config.errors import ConfigError
 from config.models import PartHeartbeat
-from config.processes import alive, alone, heartbeat_files, parts
+from config.processes import alive, heartbeat_files, parts, single_part
 from config.processes.heartbeat_files import HeartbeatFile
 from config.processes.system import open_lock, try_lock
 from tests.config.running import MANAGE
@@ -61,7 +61,7 @@ def test_a_worker_is_for_all_queues_unless_told():
     environment = env.read({})
 
     def names(**only: str | None) -> list[str]:
-        return [part.name for part in alone.parts_of("worker", environment, "", 0, 2, only.get("only"))]
+        return [part.name for part in single_part.parts_of("worker", environment, "", 0, 2, only.get("only"))]
 
     assert names() == ["worker-1", "worker-2", "turns", "people"]
     assert names(only="imports") == ["worker-1", "worker-2"]
@@ -77,28 +77,28 @@ def test_the_last_of_several_workers_leaves_what_is_big_to_the_others():
     assert queues(1) == [both], "an only one takes everything"
 
 
-@pytest.mark.parametrize("kind", alone.KINDS)
+@pytest.mark.parametrize("kind", single_part.KINDS)
 def test_a_part_alone_needs_a_database_of_yours(kind, tmp_path, monkeypatch):
     monkeypatch.setattr("os.environ", {"COUNTERSIGN_DATA_DIR": str(tmp_path)})
     with pytest.raises(ConfigError, match=f"^`{kind}` alone needs DATABASE_URL"):
-        alone.main(kind, [])
+        single_part.main(kind, [])
 
 
 def test_parts_and_up_do_not_share_a_data_directory(tmp_path):
     heartbeat_files.make_folder(tmp_path)
     HeartbeatFile(tmp_path, "worker-7").beat()
     with open_lock(tmp_path / "up.lock") as web, open_lock(tmp_path / "up.lock") as worker:
-        alone.share_folder(web, tmp_path)
+        single_part.share_folder(web, tmp_path)
         assert heartbeat_files.all_of(tmp_path) == [], "what an earlier start has left is no fault of this one"
         HeartbeatFile(tmp_path, "web").beat()
-        alone.share_folder(worker, tmp_path)
+        single_part.share_folder(worker, tmp_path)
         assert [one.part for one in heartbeat_files.all_of(tmp_path)] == ["web"], "the first one works"
         with open_lock(tmp_path / "up.lock") as up:
             assert not try_lock(up)
     with open_lock(tmp_path / "up.lock") as up, open_lock(tmp_path / "up.lock") as web:
         assert try_lock(up)
         with pytest.raises(ConfigError, match="^`up` runs on"):
-            alone.share_folder(web, tmp_path)
+            single_part.share_folder(web, tmp_path)
 
 
 def test_a_container_is_well_when_its_parts_beat(tmp_path):

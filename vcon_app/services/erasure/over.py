@@ -20,7 +20,7 @@ from sessions_app.models import Session, Workspace
 from sessions_app.queries.retention.over import going
 from sessions_app.services import audit
 from sessions_app.services.retention import keeping
-from sessions_app.services.upkeep.alone import alone
+from sessions_app.services.upkeep.one_at_a_time import one_at_a_time
 
 from . import months
 from .months import Erased, Part
@@ -33,7 +33,7 @@ its end: 1,000 sessions of it take some 15 s."""
 
 def sweep() -> int:
     """Delete what is over; how many sessions. 0 where another sweep is under way."""
-    with alone("sessions that are over") as is_alone:
+    with one_at_a_time("sessions that are over") as is_alone:
         workspaces = keeping.due_workspaces() if is_alone else []
         return _sweep(workspaces) if workspaces else 0
 

@@ -1,4 +1,4 @@
-"""The heart of a part: a thread that asks whether the part does its work, and says so."""
+"""The heartbeat of a part: a thread that asks whether the part does its work, and says so."""
 
 from __future__ import annotations
 

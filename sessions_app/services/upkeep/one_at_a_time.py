@@ -9,7 +9,7 @@ from django.db import connection
 
 
 @contextmanager
-def alone(work: str) -> Iterator[bool]:
+def one_at_a_time(work: str) -> Iterator[bool]:
     """Whether nobody else is at this work, until the end of the block.
 
     A lock of the connection, not of a transaction, since none may be open that long; a process that dies lets go.

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 BEAT_SECONDS = 1.0
 
 
-class Heart:
+class TurnHeartbeats:
     """The thread, which lives while there are turns, and the turns."""
 
     def __init__(self) -> None:
@@ -30,13 +30,13 @@ class Heart:
         self._changed = threading.Event()
 
     @contextmanager
-    def beating(self, turn: TurnRun) -> Iterator[None]:
+    def during(self, turn: TurnRun) -> Iterator[None]:
         """For a block, write the heartbeat of a turn every second and note what it finds."""
         with self._lock:
             self._turns.append(turn)
             if self._thread is None:
                 self._changed.clear()
-                self._thread = threading.Thread(target=self._beat, name="turns-heart", daemon=True)
+                self._thread = threading.Thread(target=self._beat, name="turn-heartbeats", daemon=True)
                 self._thread.start()
         try:
             yield
@@ -74,4 +74,4 @@ class Heart:
             turn.note_beat(found.get(turn.session_id))
 
 
-heart = Heart()
+turn_heartbeats = TurnHeartbeats()
