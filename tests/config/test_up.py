@@ -23,7 +23,7 @@ from .running import MANAGE, PARTS, Up, all_gone, environment, serves, start
 def refusal(data_dir: Path, *options: str, **env: str) -> str:
     """What `up` says on standard error when it does not start, which has to be one line and status 2."""
     done = subprocess.run(
-        [*MANAGE, "up", *options], env=environment(data_dir) | env, capture_output=True, text=True, timeout=20
+        [*MANAGE, "up", *options], env=environment(data_dir) | env, capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     return done.stderr

@@ -113,9 +113,9 @@ def test_a_text_that_hides_something_is_neither_allowed_nor_passed_over(hidden):
 )  # fmt: skip
 def test_no_pattern_and_no_text_take_long(pattern, text):
     """Python's own engine takes years for the first two; what is allowed here takes tenths of a second."""
-    compiled, started = patterns.regex(pattern), time.monotonic()
+    compiled, started = patterns.regex(pattern), time.process_time()
     compiled.search(text)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,9 @@ def test_of_a_very_long_text_it_cannot_be_told():
 
 
 def test_globs_with_many_stars_take_no_time():
-    started = time.monotonic()
+    started = time.process_time()
     assert holds("/x", "glob", "*a" * 200 + "b", {"x": "a" * 100_000}) is False
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_values_nested_a_thousand_times_are_not_compared():

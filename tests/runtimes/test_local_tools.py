@@ -171,14 +171,14 @@ def test_a_call_that_takes_too_long_is_given_up(ask, shop):
 
 def test_an_interrupt_does_not_wait_for_a_tool(make_session, api, shop):
     session = make_session("Bold", "local", model=MODEL, policy=ALLOW, tools=at(shop))
-    api.says(call("shop__slow", seconds=20))
+    api.says(call("shop__slow", seconds=60))
     say(session, "Go")
     started = time.monotonic()
     with working(session):
-        while not shop.calls and time.monotonic() < started + 10:
+        while not shop.calls and time.monotonic() < started + 40:
             time.sleep(0.05)
         messages.interrupt(session.pk, by=BY)
-    assert time.monotonic() - started < 12
+    assert time.monotonic() - started < 55
     assert event(session, "tool_result").tool_status == "cancelled"
     assert told(session)[-1] == ("status", "interrupted")
 

@@ -207,7 +207,7 @@ def test_an_interrupt_is_heard_while_the_agent_works_and_the_next_message_does_n
     begun = time.monotonic()
     say(managed, "Stop that", interrupting=True)
     running.join(60)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 25  # the agent works for 30
     assert [text for kind, text in told(managed) if kind == "status"] == ["interrupt requested", "interrupted"]
     work(managed)
     assert (managed.status, messages(managed)) == ("idle", ["Work", "Stop that", "I listen."])

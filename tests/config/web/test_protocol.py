@@ -38,7 +38,7 @@ def test_a_header_without_end_is_431(port, path, megabytes):
         began = time.monotonic()
         with connect(port, GET) as other:
             assert answer(other)[0] == 200
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
         status, headers, body = answer(opened)
     assert status == 431
     if path.startswith("/api/"):
