@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sessions_app.phrases import gettext as _
+
+from .text import first_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +101,14 @@ NOT_REPORTED = Mark(_("the agent has not reported a result"))
 def state_of(word: str) -> Mark:
     """The mark of a state; one that is not known here is shown as its word."""
     return STATES.get(word) or Mark(word.replace("_", " "), "quiet", "idle")
+
+
+def risk_in_words(risk: str, terms: Mapping[str, Any]) -> str:
+    """``high, says the agent``, or ``high, by the rule`` whose ``terms`` say the same, a phrase: an agent that calls
+    its own call harmless is not the desk. "" where nobody says one.
+    """
+    if not risk:
+        return ""
+    if terms.get("risk") == risk:
+        return _("%(risk)s, by the rule", risk=first_line(risk, 40))
+    return _("%(risk)s, says the agent", risk=first_line(risk, 40))

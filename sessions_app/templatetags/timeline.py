@@ -148,6 +148,12 @@ def is_dangerous(risk: str) -> bool:
 
 
 @register.filter
+def risk_in_words(approval: Approval) -> str:
+    """The risk of a call, and who says so."""
+    return str(translated(marks.risk_in_words(approval.risk, approval.terms)))
+
+
+@register.filter
 def share_left(approval: Approval) -> int:
     """Percent of the time from the question to its expiry that is left; 0 when it is over."""
     assert approval.expires_at is not None

@@ -15,6 +15,7 @@ from sessions_app.models import Agent, Role, SlackEvent, SlackInstallation
 from sessions_app.queries import approvals
 from sessions_app.queries import stops as stop_queries
 from sessions_app.rendering import mrkdwn
+from sessions_app.rendering.marks import risk_in_words
 from sessions_app.rendering.text import first_line
 from sessions_app.services import audit
 from sessions_app.services.slack.jobs import Away, Refused
@@ -134,7 +135,7 @@ def _pending(installation: SlackInstallation) -> str:
         tool = first_line(approval.tool_name, MOST_NAME).replace("`", "'")
         asks = f"{first_line(approval.session.agent.name, MOST_NAME)} asks to run {tool}"
         minutes = round((timezone.now() - approval.requested_at).total_seconds() / 60)
-        facts = [f"risk {first_line(approval.risk, 40)}"] if approval.risk else []
+        facts = [f"risk {risk_in_words(approval.risk, approval.terms)}"] if approval.risk else []
         facts.append(f"waits for {minutes} min")
         card = mrkdwn.link(clicks.card_url(installation, approval), asks)
         lines.append(f"• {card} ({mrkdwn.escape(', '.join(facts))})")

@@ -15,6 +15,7 @@ from sessions_app.models import Approval, Budget, SlackInstallation, SlackNotice
 from sessions_app.queries.approvals import HIGH
 from sessions_app.rendering import mrkdwn
 from sessions_app.rendering.arguments.odd import oddities
+from sessions_app.rendering.marks import risk_in_words
 from sessions_app.rendering.masking import mask
 from sessions_app.rendering.numbers import money
 from sessions_app.rendering.text import first_line
@@ -181,7 +182,7 @@ def _facts(installation: SlackInstallation, approval: Approval) -> str:
     where = mrkdwn.link(f"{install.desk_url(installation)}{path}", first_line(str(session), 80))
     partial = bool(session.unpriced_tokens or session.under_reported)
     expiry = f"denied by itself at {approval.expires_at:%d %b %H:%M} UTC" if approval.expires_at else ""
-    risk = f"risk {mrkdwn.escape(first_line(approval.risk, 40))}" if approval.risk else ""
+    risk = f"risk {mrkdwn.escape(risk_in_words(approval.risk, approval.terms))}" if approval.risk else ""
     cost = f"cost so far {money(session.cost_amount, partial=partial)}"
     return " · ".join(filter(None, (where, risk, cost, expiry, _only_at_the_desk(approval))))
 

@@ -8,6 +8,7 @@ from sessions_app.models import Approval
 from sessions_app.queries.approvals import HIGH
 from sessions_app.rendering import toolline
 from sessions_app.rendering.arguments import shape
+from sessions_app.rendering.marks import risk_in_words
 
 
 def why(approval: Approval, arguments: Any) -> list[str]:
@@ -15,4 +16,4 @@ def why(approval: Approval, arguments: Any) -> list[str]:
     if toolline.question_of(approval.tool_name, arguments, approval.tool_server):
         return []
     found = shape.destroys(approval.tool_name, arguments)
-    return [*found, f"it is marked as {approval.risk} risk"] if approval.risk in HIGH else found
+    return [*found, f"its risk is {risk_in_words(approval.risk, approval.terms)}"] if approval.risk in HIGH else found

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from sessions_app.models import Approval, Notice
 from sessions_app.rendering.arguments.odd import oddities
+from sessions_app.rendering.marks import risk_in_words
 from sessions_app.rendering.text import clamp, clean, first_line
 from sessions_app.rendering.toolline import describe_call
 
@@ -106,7 +107,7 @@ def body_of(notice: Notice) -> str:
     if context := first_line(payloads.masked(approval.context), MOST_CONTEXT):
         parts.append(f"Why, in the words of the agent:\n{_quoted(context)}")
     facts = [f"Session: {first_line(str(approval.session), 100)}"]
-    facts += [f"Risk: {first_line(approval.risk, 40)}"] if approval.risk else []
+    facts += [f"Risk: {risk_in_words(approval.risk, approval.terms)}"] if approval.risk else []
     if approval.expires_at:
         facts.append(f"Denied by itself at {approval.expires_at:%Y-%m-%d %H:%M} UTC")
     parts.append("\n".join(facts))

@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from sessions_app.encryption import Unreadable
 from sessions_app.models import Approval, Notice, PushSubscription
+from sessions_app.rendering.marks import risk_in_words
 from sessions_app.rendering.masking import mask
 from sessions_app.rendering.text import first_line
 
@@ -169,7 +170,7 @@ def payload_of(asked: list[Notice], ended: list[Notice]) -> bytes:
 
 
 def _asked(approval: Approval) -> dict[str, Any]:
-    facts = [f"Risk: {first_line(approval.risk, 40)}"] if approval.risk else []
+    facts = [f"Risk: {risk_in_words(approval.risk, approval.terms)}"] if approval.risk else []
     if approval.expires_at:
         facts.append(f"Denied by itself at {approval.expires_at:%H:%M} UTC")
     title = f"{_agent(approval)} asks to run {_tool(approval)}"

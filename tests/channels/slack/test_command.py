@@ -115,7 +115,7 @@ def test_pending_lists_the_most_urgent_first_with_links_and_no_arguments(slack, 
     said = write(slack, client, "pending").splitlines()
     card = f"<https://desk.example.org/approvals/{first.pk}/|Parrot asks to run drop'⟨U+200B⟩¦table>"
     assert said[0].startswith(f"• {card}")
-    assert "risk critical, waits for 0 min" in said[0] and "PQ4111" not in "".join(said)
+    assert "risk critical, says the agent, waits for 0 min" in said[0] and "PQ4111" not in "".join(said)
     assert len(said) == 11 and said[-1] == "and <https://desk.example.org/approvals/|2 more>"
 
 

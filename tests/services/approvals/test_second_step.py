@@ -35,7 +35,7 @@ def test_a_press_of_one_button_does_not_approve_what_destroys(session, person, c
 def test_a_high_risk_takes_two_steps(session, person, risk, steps):
     approval, ines = ask(session, risk=risk), person("Ines")
     if steps == 2:
-        with pytest.raises(Invalid, match=f"marked as {risk} risk"):
+        with pytest.raises(Invalid, match=f"its risk is {risk}, says the agent"):
             vote(approval, ines)
     assert vote(approval, ines, sure=steps == 2).status == "approved"
 

@@ -75,7 +75,7 @@ def test_a_browser_is_told_once_what_asks_and_where_it_is_decided(session, brows
     (pushed,) = browser.pushes
     assert pushed.told == {
         "asked": {
-            "tag": str(asked.pk), "title": "Refund agent asks to run refund", "body": "Risk: high",
+            "tag": str(asked.pk), "title": "Refund agent asks to run refund", "body": "Risk: high, says the agent",
             "url": f"/approvals/{asked.pk}/",
         },
         "ended": [],

@@ -185,3 +185,15 @@ def test_cards_with_terms_cost_no_queries_each(reviewer, agent):
         return len(captured)
 
     assert queries_for(2) == queries_for(8)
+
+
+def test_wherever_a_risk_stands_it_is_said_who_says_so(reviewer, agent):
+    """An agent that calls what it wants to do harmless is not a rule that does."""
+    said = asks(session_of(agent), tool="one", risk="low")
+    ruled = asks(session_of(agent), tool="two", risk="high")
+    Approval.objects.filter(pk=ruled.pk).update(terms={"risk": "high"})
+    form = {"verdict": "approve", "pick": picks(said, ruled)}
+    lists = (words(reviewer.get("/approvals/")), words(reviewer.post("/approvals/batch", form)))
+    for page in lists:
+        assert "risk: low, says the agent" in page and "risk: high, by the rule" in page
+    assert "Risk: high, by the rule." in words(reviewer.get(f"/approvals/{ruled.pk}/"))
