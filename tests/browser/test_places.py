@@ -87,7 +87,7 @@ def test_a_session_is_where_it_was_after_reload_and_after_coming_back(open_page,
 
 
 def test_a_session_that_is_reloaded_while_a_key_is_at_work_is_where_it_was(open_page, long_session):
-    """The script of the keys comes with the first of them: the entry that Escape makes may be made after the reload began."""
+    """The script of the keys comes with the first of them: Escape may make its entry after the reload began."""
     page = open_page(address_of(long_session, "?show=everything&event=400"))
     page.locator("#inspector [data-event]").wait_for()
     page.evaluate("scrollBy(0, 300)")
