@@ -272,7 +272,7 @@ def _fold(run: list[Row], opened: frozenset[int]) -> Iterable[Row | Group]:
 
 
 def _bracketed(items: Sequence[Any]) -> Iterable[Any]:
-    """Items with rows that are neighbours and of one response of the model told so: what it used stands on one of them."""
+    """Items, with neighbours of one response of the model told so: what it used stands on one of its rows only."""
     responses = [item.entry.request if isinstance(item, Row) and item.brackets else None for item in items]
     for item, before, own, after in zip(items, [None, *responses], responses, [*responses[1:], None], strict=False):
         if own is None or own not in (before, after) or not isinstance(item, Row):
