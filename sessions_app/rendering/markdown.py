@@ -61,6 +61,19 @@ def _lower_headings(state: StateCore) -> None:
             token.tag = f"h{min(6, 2 + len(above))}"
 
 
+_TASK = re.compile(r"\[([ xX])\][ \t]+(?=\S)")
+
+
+def _boxes(state: StateCore) -> None:
+    """``- [ ] do`` as GitHub writes tasks (github.github.com/gfm, 5.3): an item of a list that begins with a box."""
+    for item, inside, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        is_beginning = item.type == "list_item_open" and inside.type == "paragraph_open"
+        if is_beginning and inline.children and (box := _TASK.match(inline.content)):
+            first = inline.children[0]
+            first.content = f"{'☐' if box[1] == ' ' else '☑'} {first.content[box.end() :]}"
+            item.attrSet("class", "task")
+
+
 def _image(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
 ) -> str:
@@ -87,6 +100,7 @@ def _make_parser() -> MarkdownIt:
     parser.enable(["table", "strikethrough"])
     parser.validateLink = _safe_link  # type: ignore[method-assign]
     parser.core.ruler.push("lower_headings", _lower_headings)
+    parser.core.ruler.push("boxes", _boxes)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("fence", _fence)
     return parser
@@ -96,7 +110,7 @@ _markdown = _make_parser()
 _unlinked = _make_parser().disable(["link", "image", "autolink", "reference"])
 _sanitiser = nh3.Cleaner(
     tags=_TAGS | {"span"},
-    tag_attribute_values={"span": {"class": {f"t-{kind}" for kind in colours.KINDS}}},
+    tag_attribute_values={"span": {"class": {f"t-{kind}" for kind in colours.KINDS}}, "li": {"class": {"task"}}},
     attributes={"a": {"href", "title"}, "ol": {"start"}},
     set_tag_attribute_values={
         **{name: {"dir": "auto"} for name in _BLOCKS},

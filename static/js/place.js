@@ -1,9 +1,9 @@
-// Lists after reload and the back button: further rows that were loaded, the row that had the focus, chosen rows, where
-// the page and its panes were scrolled to.
+// Lists after reload and the back button: as many rows as were there, the row that had the focus, chosen rows, where the
+// page and its panes were scrolled to.
 
 import { keep, kept, keyOfEntry } from "./kept-place.js";
 
-const MOST_WINDOWS = 20; // of rows that are loaded again: a list that was read further begins there
+const MOST_ROWS = 1_000; // that are loaded again: a list that was read further begins there
 const MORE = "tr.more > td > a[hx-get]";
 const PATIENCE = 5_000; // ms
 const PANES = ["inbox-scroll", "chosen"];
@@ -11,16 +11,12 @@ const rows = () => [...document.querySelectorAll("[data-row]")];
 const boxes = () => [...document.querySelectorAll("main input[type=checkbox][form]")];
 const addressKey = () => location.pathname + location.search;
 
-let windows = 0; // of further rows, on top of those that the page came with
 let restoring = false;
-document.addEventListener("htmx:afterSwap", ({ detail }) => {
-  if (detail.target?.matches?.("tr.more")) windows += 1;
-});
 
 function placeNow() {
   const focused = document.activeElement?.closest("[data-row]");
   return {
-    windows,
+    rows: rows().length,
     top: scrollY,
     row: focused?.getAttribute("href") ?? null,
     chosen: boxes().filter((box) => box.checked).map((box) => box.value),
@@ -35,18 +31,21 @@ function leave() {
   keep(addressKey(), place); // htmx writes states of its own when a filter changes the address
 }
 
-const swapped = () => new Promise((resolve) => {
-  const done = () => { clearTimeout(giveUp); document.removeEventListener("htmx:afterSettle", done); resolve(); };
-  const giveUp = setTimeout(done, 5_000);
-  document.addEventListener("htmx:afterSettle", done);
+// htmx tells of a swap once for each element that came in, and of others' swaps as well.
+const settled = (more) => new Promise((resolve) => {
+  const listener = ({ detail }) => { if (detail.target === more) done(); };
+  const done = () => { clearTimeout(giveUp); document.removeEventListener("htmx:afterSettle", listener); resolve(); };
+  const giveUp = setTimeout(done, PATIENCE);
+  document.addEventListener("htmx:afterSettle", listener);
 });
 
-async function loadWindows(count) {
-  for (let at = 0; at < Math.min(count, MOST_WINDOWS); at += 1) {
-    const more = document.querySelector(MORE);
-    if (!more) return;
-    const came = swapped();
-    more.click();
+async function loadRows(count) {
+  for (let before = -1; before < rows().length && rows().length < Math.min(count, MOST_ROWS);) {
+    before = rows().length;
+    const link = document.querySelector(MORE);
+    if (!link) return;
+    const came = settled(link.closest("tr"));
+    link.click();
     await came;
   }
 }
@@ -54,7 +53,7 @@ async function loadWindows(count) {
 async function restore(place) {
   if (!place) return;
   restoring = true;
-  await loadWindows(place.windows - windows);
+  await loadRows(place.rows);
   for (const box of boxes()) box.checked = place.chosen.includes(box.value);
   const row = place.row && rows().find((one) => one.getAttribute("href") === place.row);
   row?.focus({ preventScroll: true });
@@ -75,7 +74,7 @@ function holdPanes(tops) {
 
 addEventListener("pagehide", leave);
 document.addEventListener("htmx:beforeHistorySave", leave);
-document.addEventListener("htmx:historyRestore", () => { windows = 0; restore(kept(addressKey())); });
+document.addEventListener("htmx:historyRestore", () => restore(kept(addressKey())));
 document.addEventListener("DOMContentLoaded", () => { // htmx has made links of further rows its own by then
   if (history.state?.place) restore(kept(history.state.place));
   else keyOfEntry();

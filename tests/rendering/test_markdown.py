@@ -124,3 +124,11 @@ def test_a_block_of_code_has_the_colours_of_its_language() -> None:
 def test_headings_skip_no_level_whatever_a_message_begins_with():
     levels = re.findall(r"<h(\d)", markdown.render("### a\n\n##### b\n\n### c\n\n# d\n\n## e\n\n###### f"))
     assert levels == ["3", "4", "3", "3", "4", "5"]
+
+
+def test_tasks_of_a_list_have_boxes() -> None:
+    html = markdown.render("- [ ] mend\n- [x] **test**\n- [X]\n- [y] no\n\n[ ] no item\n\n1. [X] first")
+    assert html.count('class="task"') == 3
+    assert [sign for sign in html if sign in "☐☑"] == ["☐", "☑", "☑"]
+    assert "☑ <strong>test</strong>" in html
+    assert "[X]</li>" in html and "[y] no" in html and "[ ] no item" in html

@@ -106,7 +106,7 @@ class _Lines(Func):
 
 PLAIN = (
     "seq", "id", "kind", "at", "turn", "depth", "parent_seq", "actor_kind", "actor_name", "call_id", "tool_name",
-    "tool_server", "tool_status", "model",
+    "tool_server", "tool_status", "model", "request",
 )  # fmt: skip
 CUT = {
     "head": Left("text", TEXT),
@@ -153,6 +153,8 @@ class Entry:
     tool_server: str | None
     tool_status: str | None
     model: str | None
+    request: str | None
+    """The model response that it is part of, where the recorder says so."""
     head: str
     text_size: int
     lines: int | None

@@ -63,10 +63,16 @@ async function restore(place) {
   setTimeout(stop, PATIENCE);
 }
 
+// A reload that was asked for before an entry was entered, as while the script of a key was on its way, opens an entry that
+// has no name: what was read last of this session is its place.
+const isReload = () => performance.getEntriesByType("navigation")[0]?.type === "reload";
+const placeHere = () => (history.state?.place ? kept(history.state.place) : isReload() && kept(location.pathname));
+
 // Once the page has gone where its address says.
 export function begin() {
-  addEventListener("pagehide", keepPlace);
+  addEventListener("pagehide", () => { keepPlace(); keep(location.pathname, placeNow()); });
   addEventListener("popstate", ({ state }) => restore(state?.place && kept(state.place)));
-  if (history.state?.place) restore(kept(history.state.place));
-  else keyOfEntry();
+  const place = placeHere();
+  keyOfEntry();
+  restore(place);
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from .build import Page, asked, at, call, other, path_of, result, said, session_with
+from .build import Page, asked, at, call, other, path_of, priced, result, said, session_with
 
 FETCHED = {"HTTP_HX_REQUEST": "true"}
 WALL = json.dumps("<context>\nrepo x\n</context>\nMend the \u2192 fence.\n\n- First\n- Then\n" + "More words. " * 20)
@@ -140,3 +140,18 @@ def test_a_call_whose_times_are_all_the_same_has_no_duration(viewer, agent):
     page = shown(viewer, session, "/rows?only=2")
     assert page.all("span", title="Call and result have the same time")
     assert "0 ms" not in page.text
+
+
+def test_a_bracket_holds_the_rows_of_one_response(viewer, agent):
+    """What it used stands on one of them only; a row alone has none, and neither has one of another response."""
+    one, two = priced(request="r1", output_tokens=10), priced(request="r2", output_tokens=20)
+    session = session_with(agent, [
+        asked("p", "Go"), said("m", "I will look.", **one), call("c", "Read", {"path": "a.py"}, **one), result("c"),
+        call("d", "Read", {"path": "b.py"}, **one), said("n", "Done.", **two), said("o", "Not of a response."),
+    ])  # fmt: skip
+    page = shown(viewer, session, "?show=everything")
+    words = {"of-response", "is-first", "is-last"}
+    rows = [found for _, found in page.tags if (found.get("id") or "").startswith("e-")]
+    brackets = [" ".join(word for word in (row["class"] or "").split() if word in words) for row in rows]
+    assert [row["id"] for row in rows] == ["e-1", "e-2", "e-3", "e-5", "e-6", "e-7"]
+    assert brackets == ["", "of-response is-first", "of-response", "of-response is-last", "", ""]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext, ngettext
@@ -229,7 +229,7 @@ def _section(
         first.entry.turn,
         continued,
         head,
-        list(_with_end(rows[1:] if head else rows, opened, signed_end, form)),
+        list(_bracketed(list(_with_end(rows[1:] if head else rows, opened, signed_end, form)))),
         form.template,
         abandoned_by=None if first.entry.depth else window.abandoned_by(first.entry.seq),
         instead_of=None if continued else rewound.get(turn.first_seq) if turn else None,
@@ -266,6 +266,17 @@ def _fold(run: list[Row], opened: frozenset[int]) -> Iterable[Row | Group]:
     """A run as one group when there is enough of it; else its rows, with long stretches of quiet ones folded."""
     calls = sum(isinstance(row, Call) for row in run)
     if calls >= RUN or (not calls and len(run) >= RUN):
-        yield Group(run, open=any(row.entry.seq in opened for row in run))
+        yield Group(list(_bracketed(run)), open=any(row.entry.seq in opened for row in run))
     else:
         yield from run
+
+
+def _bracketed(items: Sequence[Any]) -> Iterable[Any]:
+    """Items, with neighbours of one response of the model told so: what it used stands on one of its rows only."""
+    responses = [item.entry.request if isinstance(item, Row) and item.brackets else None for item in items]
+    for item, before, own, after in zip(items, [None, *responses], responses, [*responses[1:], None], strict=False):
+        if own is None or own not in (before, after) or not isinstance(item, Row):
+            yield item
+        else:
+            ends = " is-first" * (before != own) + " is-last" * (after != own)
+            yield replace(item, bracket=f"of-response{ends}")

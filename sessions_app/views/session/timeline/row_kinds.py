@@ -39,6 +39,8 @@ class Row:
     template: ClassVar[str]
     folds: ClassVar[bool] = False
     """Whether a run of such rows may be folded into one line."""
+    brackets: ClassVar[bool] = False
+    """Whether a bracket may hold it with the other rows of its response."""
     frame: ClassVar[int] = 1_000
     """Bytes of HTML around what a row says."""
     entry: Entry
@@ -52,6 +54,8 @@ class Row:
     cut: bool = False
     mark: Said | None = None
     """How its event came in, where that is not simply the session's own source."""
+    bracket: str = ""
+    """CSS classes of its part of the bracket around the rows of one response; empty where it is the only one."""
 
     @property
     def size(self) -> int:
@@ -83,6 +87,7 @@ class Message(Row):
     """A message of a person or an agent."""
 
     template = "sessions/rows/_said.html"
+    brackets = True
     attachments: list[Attachment]
     stopped: str
     """Why the model stopped, where that is worth saying."""
@@ -105,6 +110,7 @@ class Call(Row):
     """A tool call with its result, on one line; the body comes when it is opened."""
 
     template = "sessions/rows/_call.html"
+    brackets = True
     frame = 1_500
     line: toolline.ToolLine
     glance: str
@@ -147,6 +153,7 @@ class Reasoning(Row):
     """Reasoning of the model, folded under its number of words; or why its text is absent."""
 
     template = "sessions/rows/_thought.html"
+    brackets = True
     frame = 1_600
     words: int
     peek: str
