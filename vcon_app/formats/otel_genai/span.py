@@ -51,6 +51,8 @@ class Span:
     message: str = ""
     """Of the status: why it failed."""
     resource: dict[str, Any] = field(default_factory=dict)
+    scope: str = ""
+    """The instrumentation that made it."""
     order: int = 0
     """Number of the record it came in: lines of a file are in the order in which they were sent."""
     key: str = field(init=False)
@@ -116,13 +118,14 @@ def _of_resource(line: Line, record: dict[str, Any], path: str, order: int) -> I
     resource = plain(dict_of(record.get("resource")).get("attributes"))
     for name in SCOPES:
         for number, scope in enumerate(map(dict_of, list_of(record.get(name)))):
+            made_by = text_of(dict_of(scope.get("scope")).get("name"))[:ID_LIMIT]
             for index, value in enumerate(list_of(scope.get("spans"))):
                 if isinstance(value, dict):
                     place = f"{path}/{name}/{number}/spans/{index}"
-                    yield _span(part_of(line, value, place), value, resource, order)
+                    yield _span(part_of(line, value, place), value, resource, order, made_by)
 
 
-def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: int) -> Span:
+def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: int, scope: str = "") -> Span:
     context, status = dict_of(value.get("context")), dict_of(value.get("status"))
     code = _first(status, "code", "status_code") or value.get("status_code")
     attributes = plain(value.get("attributes"))
@@ -149,6 +152,7 @@ def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: in
         failed=code in FAILED,
         message=text_of(_first(status, "message", "description") or value.get("status_message")),
         resource=resource,
+        scope=scope,
         order=order,
     )
 
