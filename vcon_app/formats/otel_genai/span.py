@@ -80,7 +80,7 @@ def place_of(value: dict[str, Any]) -> Place:
     attributes = value.get("attributes")
     if isinstance(attributes, list):
         attributes = [pair for pair in attributes if isinstance(pair, dict) and pair.get("key") in CONVERSATION]
-    return Place(_trace_of(value), _parent_of(value) is None, first_text_of(plain(attributes), CONVERSATION))
+    return Place(trace_of(value), _parent_of(value) is None, first_text_of(plain(attributes), CONVERSATION))
 
 
 def spans_of(line: Line, order: int) -> Iterator[Span]:
@@ -141,7 +141,7 @@ def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: in
         attributes = claude_code.translated(attributes, events)
     return Span(
         line=line,
-        trace=_trace_of(value),
+        trace=trace_of(value),
         id=_id(_first(value, "spanId", "span_id") or _first(context, "span_id", "spanId")) or f"at{line.pointer}",
         parent=_parent_of(value),
         name=name,
@@ -157,7 +157,8 @@ def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: in
     )
 
 
-def _trace_of(value: dict[str, Any]) -> str:
+def trace_of(value: dict[str, Any]) -> str:
+    """Id of the trace that a span is part of."""
     context = dict_of(value.get("context"))
     return _id(_first(value, "traceId", "trace_id") or _first(context, "trace_id", "traceId")) or "no-trace"
 
