@@ -27,6 +27,8 @@ bare_router = Router(tags=["spans"])
 RETRY_SECONDS = 5
 MOST_UNPACKED = 2
 """Times the size of a body that it may unpack to."""
+MOST_MEMBERS = 16
+"""Of a packed body: what is left behind each is copied."""
 FAULTS: dict[type[Exception], Any] = {
     wire.Malformed: lambda error: Problem(400, str(error)),
     receiving.Busy: lambda error: Problem(429, str(error), headers={"Retry-After": str(RETRY_SECONDS)}),
@@ -92,14 +94,23 @@ def _unpacked(request: HttpRequest) -> bytes:
         return request.body
     if packing != "gzip":
         raise Problem(415, f'send the body as it is or packed by gzip, not by "{packing}"')
-    most = MOST_UNPACKED * settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        body = unpacker.decompress(request.body, most)
-        if unpacker.unconsumed_tail:
+        return _gunzipped(request.body, MOST_UNPACKED * settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    except zlib.error as error:
+        raise Problem(400, f"the body is not packed by gzip: {error}") from None
+
+
+def _gunzipped(packed: bytes, most: int) -> bytes:
+    """All members of a gzip file: one may follow another (RFC 1952), and zeros the last."""
+    body = b""
+    for _ in range(MOST_MEMBERS):
+        unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+        body += unpacker.decompress(packed, most - len(body) + 1)
+        if len(body) > most:
             raise Problem(413, f"unpacked the body is larger than {most:,} bytes; send less at a time")
         if not unpacker.eof:
             raise Problem(400, "the packed body ends too early")
-    except zlib.error as error:
-        raise Problem(400, f"the body is not packed by gzip: {error}") from None
-    return body
+        packed = unpacker.unused_data.lstrip(b"\0")
+        if not packed:
+            return body
+    raise Problem(400, f"the packed body has more than {MOST_MEMBERS} members; pack it as one")

@@ -5,16 +5,20 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from datetime import timedelta
 
 import psycopg
 import pytest
 from django.db import OperationalError
+from django.utils import timezone
 
-from sessions_app.models import Role, Session
+from sessions_app.models import Event, QueuedTask, Role, Session
 from sessions_app.services.upkeep import disk
 from tests.services.spans.build import agent, chat, request, tool
 from vcon_app.api import spans as api_spans
+from vcon_app.formats.otel_genai import wire
 from vcon_app.models import SpanPiece, SpanStream, Trace
+from vcon_app.services import task_names
 from vcon_app.services.spans import receiving, telling
 
 from ..client import PROBLEM, ok, refused
@@ -69,6 +73,8 @@ def test_a_packed_body_and_json_tell_the_same(api, workspace):
         (BODY, PROTOBUF, "br", 415, "gzip"),
         (b"{}", JSON, "gzip", 400, "gzip"),
         (gzip.compress(BODY, mtime=0)[:-9], PROTOBUF, "gzip", 400, "too early"),
+        (gzip.compress(BODY, mtime=0) + b"more", PROTOBUF, "gzip", 400, "gzip"),
+        (gzip.compress(b"", mtime=0) * 99, PROTOBUF, "gzip", 400, "members"),
     ],
 )
 def test_what_is_no_request_is_refused_in_words(api, body, kind, packing, status, word):
@@ -88,6 +94,45 @@ def test_a_bomb_is_not_unpacked(api, settings):
     packed = bomb.compress(bytes(20 * api_spans.MOST_UNPACKED * 1000)) + bomb.compress(bytes(10_000_000)) + bomb.flush()
     answer = api.send("POST", PATH, packed, PROTOBUF, **{"Content-Encoding": "gzip"})
     assert "larger" in told(answer, 413, PROTOBUF)[0]
+
+
+def test_a_body_may_be_packed_in_several_members(api):
+    packed = gzip.compress(BODY[:20]) + gzip.compress(BODY[20:]) + bytes(3)
+    assert api.send("POST", PATH, packed, PROTOBUF, **{"Content-Encoding": "gzip"}).status_code == 200
+    assert SpanPiece.objects.get().spans == 3
+
+
+def test_half_of_a_pair_at_the_end_of_a_cut_text_costs_none_of_the_spans(api):
+    """SDKs in JavaScript cut attributes to a length, in the middle of an emoji too, and write the half as an escape."""
+    said = [{"role": "user", "parts": [{"type": "text", "content": "Which buoy is out? @"}]}]
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(said), "count": 0}
+    spans = [{"traceId": "5b" * 16, "spanId": "ee" * 8, "name": "chat", "attributes": attributes}]
+    body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+    body = body.replace("@", "\\ud83d").replace('"count": 0', f'"count": {2**70}')
+    assert ok(api.send("POST", PATH, body.encode())) == {}
+    tell_all()
+    assert Event.objects.get(kind="user_message").text == "Which buoy is out? \ufffd"
+
+
+def test_a_request_of_many_traces_is_taken_apart_once(api, monkeypatch):
+    """A collector batches; as many sessions as spans, looked through for each of them, took minutes."""
+    placed = []
+    monkeypatch.setattr(wire, "trace_of", lambda span, _real=wire.trace_of: placed.append(span) or _real(span))
+    many = request(*(agent(1, trace=number) for number in range(1, 40)), *(tool(2, 1, "lantern", trace=7),))
+    assert api.send("POST", PATH, many, PROTOBUF).status_code == 200
+    assert len(placed) == 40 and SpanPiece.objects.count() == 39
+    tell_all()
+    assert Session.objects.count() == 39
+    assert Event.objects.filter(session__external_id=f"{7:032x}", kind="tool_call").count() == 1
+
+
+def test_streams_that_no_worker_was_told_of_are_found_by_the_sweep(api, monkeypatch):
+    monkeypatch.setattr(receiving, "MOST_WOKEN", 2)
+    monkeypatch.setattr(receiving, "MOST_SWEPT", 3)
+    api.send("POST", PATH, request(*(agent(1, trace=number) for number in range(1, 8))), PROTOBUF)
+    assert QueuedTask.objects.filter(task=task_names.TELL_SPANS).count() == 2
+    SpanPiece.objects.update(received_at=timezone.now() - receiving.HELD - timedelta(seconds=1))
+    assert receiving.sweep() == 3
 
 
 def test_a_field_and_a_parameter_that_are_unknown_are_named(api):

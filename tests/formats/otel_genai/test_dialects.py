@@ -29,10 +29,11 @@ def span(id: int, parent: int, attributes: dict[str, Any], name: str = "step", *
     }  # fmt: skip
 
 
-def read(*spans: dict[str, Any]) -> tuple[SessionDraft, list[EventDraft]]:
-    """The session and its events; nothing is left over that is not understood."""
+def read(*spans: dict[str, Any], **others: list[dict[str, Any]]) -> tuple[SessionDraft, list[EventDraft]]:
+    """The session and its events; nothing is left over that is not understood. ``others``: spans by who made them."""
     findings = Findings("test")
-    records: list[dict[str, Any]] = [{"scopeSpans": [{"spans": list(spans)}]}]
+    scopes = [{"scope": {"name": name}, "spans": made} for name, made in others.items()]
+    records: list[dict[str, Any]] = [{"scopeSpans": [{"spans": list(spans)}, *scopes]}]
     session, *events = Conversation("orchard", findings).drafts(wire.spans_in(records))
     assert isinstance(session, SessionDraft)
     told = [event for event in events if isinstance(event, EventDraft)]
@@ -164,3 +165,65 @@ def test_what_claude_code_does_not_send_is_unknown_and_not_zero():
     odd = {"input_tokens": "many", "cache_read_tokens": [], "full_command": {"a": 1}, "decision": ["accept"]}
     for name in ("llm_request", "tool", "tool.blocked_on_user"):
         read(claude(1, 0, name, odd, events=[{"name": "tool.output", "attributes": {"output": 3}}]))
+
+
+def test_openllmetry_before_it_had_the_names_of_the_conventions():
+    session, events = read(span(1, 0, {
+        "llm.request.type": "chat", "llm.vendor": "OpenAI", "llm.request.model": "gpt-4", "llm.response.model": "gpt-4",
+        "llm.prompts.0.role": "user", "llm.prompts.0.content": "Which pear first?",
+        "llm.completions.0.role": "assistant", "llm.completions.0.content": "Tree 3.",
+        "llm.usage.prompt_tokens": 40, "llm.usage.completion_tokens": 7, "llm.usage.total_tokens": 47,
+    }))  # fmt: skip
+    assert said(events) == [("user_message", "Which pear first?"), ("agent_message", "Tree 3.")]
+    assert (events[-1].usage, events[-1].model) == (Usage(40, None, None, 7, None), "gpt-4")
+    assert "Tree 3." not in json.dumps(events[-1].data)
+
+
+def test_blocks_of_an_assistant_that_were_written_as_a_text_are_its_calls():
+    blocks = [{"type": "text", "text": "Let me see."}, {"type": "tool_use", "id": "c1", "name": "look", "input": {}}]
+    _, events = read(span(1, 0, {
+        "llm.request.type": "completion", "gen_ai.system": "Anthropic",
+        "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Which pear first?",
+        "gen_ai.prompt.1.role": "assistant", "gen_ai.prompt.1.content": json.dumps(blocks),
+        "gen_ai.prompt.2.role": "user",
+        "gen_ai.prompt.2.content": json.dumps([{"type": "tool_result", "tool_use_id": "c1", "content": "ripe"}]),
+        "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Tree 3.",
+    }))  # fmt: skip
+    assert said(events) == [
+        ("user_message", "Which pear first?"), ("agent_message", "Let me see."), ("tool_call", "look"),
+        ("tool_result", "ripe"), ("agent_message", "Tree 3."),
+    ]  # fmt: skip
+
+
+def test_what_a_person_pastes_stays_as_it_was_pasted():
+    pasted = json.dumps([{"type": "tool_use", "id": "c1", "name": "look", "input": {}}])
+    _, events = read(span(1, 0, {
+        "llm.request.type": "chat", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": pasted,
+    }))  # fmt: skip
+    assert said(events)[0] == ("user_message", pasted)
+
+
+def chat(id: int, took: int, name: str | None = None) -> dict[str, Any]:
+    named = {"gen_ai.response.id": name} if name else {}
+    made = span(id, 1, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-5", **TOKENS, **named})
+    return made | {"endTimeUnixNano": made["startTimeUnixNano"] + took}
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "counted"),
+    [
+        ("", "", 1),
+        ("", "r1", 1),
+        ("r1", "", 1),
+        ("r1", "r2", 2),
+    ],
+)
+def test_spans_of_two_instrumentations_beside_each_other_are_one_request_unless_they_name_two(outer, inner, counted):
+    _, events = read(span(1, 0, {}), vendor=[chat(3, 2_000, inner)], framework=[chat(2, 9_000, outer)])
+    assert len([event for event in events if event.usage]) == counted
+
+
+def test_requests_at_the_same_time_are_each_counted():
+    _, beside = read(span(1, 0, {}), framework=[chat(2, 9_000), chat(3, 2_000)])
+    _, one_after_the_other = read(span(1, 0, {}), vendor=[chat(20, 2_000)], framework=[chat(2, 9_000)])
+    assert [len([event for event in told if event.usage]) for told in (beside, one_after_the_other)] == [2, 2]

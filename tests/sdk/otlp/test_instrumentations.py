@@ -17,7 +17,7 @@ from tests.places import DOCS
 from tests.sdk.adapters.libraries import python_with
 from tests.sdk.npm import modules_with
 from tests.sdk.real_clients import ClaudeCode
-from tests.sdk.recorders.apis import ANSWERED, PLAIN, READS, WRITES, apis
+from tests.sdk.recorders.apis import ANSWERED, INPUT, PLAIN, READS, WRITES, apis
 from tests.sdk.recorders.reading import ASKED, CALL, SAID, counted, log
 from vcon_app.models import SpanPiece, SpanStream
 from vcon_app.services.spans import telling
@@ -38,6 +38,7 @@ SWITCHES = dict(re.findall(r"(\w+)=(\S+)", (DOCS / "otlp.md").read_text().split(
 PATIENCE = 300
 """A program imports some hundred modules of others before it begins."""
 QUIET = {"status", "model_request"}
+ASKED_AGAIN = ("agent_message", "Where is 4711?")
 
 
 def run(command: list[str], desk: str, key: str, **more: str) -> str:
@@ -93,6 +94,35 @@ def test_what_was_asked_called_and_answered_is_told_once_and_counted_once(
     assert said(asks) == whole
     assert counted(asks) == (2 * PLAIN, 2 * READS, 2 * ANSWERED)
     assert (session.cache_write_tokens or 0) == (2 * WRITES if asks == "anthropic" else 0)
+    assert session.unpriced_tokens == 0 and session.cost_priced
+
+
+NO_RESULT, NO_CALL = [ASKED, SAID], [ASKED, ASKED_AGAIN, ("tool_result", "sent"), SAID]
+
+
+@pytest.mark.parametrize(
+    ("source", "asks", "settings", "whole", "tokens"),
+    [
+        ("genai-v2", "openai", CONTENT, WHOLE, (INPUT, 0, 0)),
+        ("genai-v2", "openai", {}, [], (INPUT, 0, 0)),  # what was said goes in log records, which no desk is sent
+        ("openllmetry-0.47", "openai", {}, WHOLE, (PLAIN, READS, 0)),
+        ("openllmetry-0.47", "responses", {}, NO_RESULT, (PLAIN, READS, 0)),  # it leaves the call out of what is asked
+        ("openllmetry-0.47", "anthropic", {}, WHOLE, (PLAIN, READS, WRITES)),
+        ("openllmetry-0.33", "openai", {}, WHOLE, (INPUT, 0, 0)),
+        ("openllmetry-0.33", "anthropic", {}, WHOLE, (PLAIN, READS, WRITES)),
+        ("openllmetry-0.10", "openai", {}, NO_CALL, (INPUT, 0, 0)),  # its assistant says once more what was asked
+    ],
+)
+def test_releases_of_before_tell_what_they_have(desk_server, agent_key, source, asks, settings, whole, tokens):
+    """Those that do not say which tokens came out of the cache count them as input."""
+    with apis() as url:
+        command = [str(python_with(source)), str(HERE / "traced.py"), source, asks, url]
+        assert run(command, desk_server, agent_key, **settings) == "At sea.\n"
+    session = Session.objects.get()
+    assert (session.external_id, session.agent.name, session.user_id) == (asks, "clerk", "ada")
+    assert said(asks) == whole
+    counts = (session.input_tokens, session.cache_read_tokens or 0, session.cache_write_tokens or 0)
+    assert (counts, session.output_tokens) == (tuple(2 * count for count in tokens), 2 * ANSWERED)
     assert session.unpriced_tokens == 0 and session.cost_priced
 
 

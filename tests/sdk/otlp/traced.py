@@ -20,9 +20,10 @@ provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
 trace.set_tracer_provider(provider)
 
 MODULES = {
-    "genai": "opentelemetry.instrumentation.genai.{}", "openinference": "openinference.instrumentation.{}",
-    "openllmetry": "opentelemetry.instrumentation.{}",
+    "genai": "opentelemetry.instrumentation.genai.{}", "genai-v2": "opentelemetry.instrumentation.{}_v2",
+    "openinference": "openinference.instrumentation.{}",
 }  # fmt: skip
+OPENLLMETRY = "opentelemetry.instrumentation.{}"
 CLASSES = {"anthropic": "AnthropicInstrumentor", "openai": "OpenAIInstrumentor", "responses": "OpenAIInstrumentor"}
 PARAMETERS = {"type": "object", "properties": {}}
 TOOL = {"name": "find", "description": "Finds", "input_schema": PARAMETERS}
@@ -76,7 +77,8 @@ def conversation():
         ):
             yield
         return
-    module = importlib.import_module(MODULES[source].format("anthropic" if asks == "anthropic" else "openai"))
+    vendor = "anthropic" if asks == "anthropic" else "openai"
+    module = importlib.import_module(MODULES.get(source, OPENLLMETRY).format(vendor))
     getattr(module, CLASSES[asks])().instrument(tracer_provider=provider)
     if source == "openinference":
         from openinference.instrumentation import using_attributes

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import { test } from "node:test";
 
-const { Session } = await import(process.env.COUNTERSIGN_CLIENT);
+const { Session } = await import("../../../sdk/ts/index.js");
 const ASKED = { order: "4711", amount: 40.5, note: "é\u2028 😀", nested: { b: [1, 2.5e-7, null], a: true } };
 
 test("a call runs with what was decided", async () => {

@@ -1,4 +1,4 @@
-// The client against a real desk (COUNTERSIGN_URL, COUNTERSIGN_API_KEY). Run by test_typescript.py.
+// The client against a real desk (COUNTERSIGN_URL, COUNTERSIGN_API_KEY). `npm test` in sdk/ts.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -8,7 +8,8 @@ import http from "node:http";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
 
-const { DeskError, NotSent, Session, StateConflict } = await import(process.env.COUNTERSIGN_CLIENT);
+const client = new URL("../../../sdk/ts/index.js", import.meta.url).href;
+const { DeskError, NotSent, Session, StateConflict } = await import(client);
 const desk = process.env.COUNTERSIGN_URL;
 
 /** Stands before the desk; `fault(number, response)` may answer in its place, `after` when the desk has taken it. */
@@ -159,7 +160,7 @@ test("what a killed process has not sent, the next one sends once, and what a ru
   const proxy = await inFront((_, response) => isAway && response.writeHead(503).end());
   const spool = mkdtempSync(`${tmpdir()}/spool-`);
   const program = `
-    const { Session } = await import(process.env.COUNTERSIGN_CLIENT);
+    const { Session } = await import("${client}");
     const session = new Session("ts-killed", "Shop", { userId: "ines", onError() {} });
     for (let n = 0; n < 30; n += 1) session.sendMessage("message " + n, "user");
     console.log("recorded");

@@ -1,7 +1,7 @@
 """Operation, messages and tokens of a span, in the dialects of the instrumentations.
 
-OpenTelemetry's conventions for generative AI (1.28 to 1.37 and after), OpenLLMetry before them, OpenInference,
-Langfuse, and the AI SDK's own names.
+OpenTelemetry's conventions for generative AI (1.28 to 1.37 and after), OpenLLMetry before them (``llm.`` up to 0.13),
+OpenInference, Langfuse, and the AI SDK's own names.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ BROUGHT = (
     "gen_ai.tool.call.result", "anthropic.tool_result.content", "ai.toolCall.result", "tool_response",
     "langfuse.observation.output", "traceloop.entity.output", "output.value",
 )  # fmt: skip
+ASKED = ("llm.input_messages", "gen_ai.prompt", "llm.prompts")
+ANSWERED = ("llm.output_messages", "gen_ai.completion", "llm.completions")
+"""Lists that are spelled out in names: ``gen_ai.prompt.0.content``."""
 SPOKEN = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
 
 
@@ -89,15 +92,15 @@ def usage_of(span: Span) -> Usage | None:
 
 
 COUNTS = (
-    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "ai.usage.inputTokens",
-     "ai.usage.promptTokens"),
+    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "llm.usage.prompt_tokens",
+     "ai.usage.inputTokens", "ai.usage.promptTokens"),
     ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens", "ai.usage.cachedInputTokens",
      "ai.usage.inputTokenDetails.cacheReadTokens", "llm.token_count.prompt_details.cache_read"),
     ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens",
      "gen_ai.usage.cache_creation_input_tokens", "ai.usage.inputTokenDetails.cacheWriteTokens",
      "llm.token_count.prompt_details.cache_write"),
     ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
-     "ai.usage.outputTokens", "ai.usage.completionTokens"),
+     "llm.usage.completion_tokens", "ai.usage.outputTokens", "ai.usage.completionTokens"),
     ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "ai.usage.reasoningTokens",
      "ai.usage.outputTokenDetails.reasoningTokens",
      "llm.token_count.completion_details.reasoning"),
@@ -132,13 +135,13 @@ def cost_of(span: Span) -> Decimal | None:
 def request_messages(span: Span) -> list[Message]:
     """The messages of a request, instructions first."""
     instructions = messages_of(span.attributes.get("gen_ai.system_instructions"), "system")
-    found = _messages_of(span, "user", INPUTS, "gen_ai.prompt", "llm.input_messages", SPOKEN)
+    found = _messages_of(span, "user", INPUTS, ASKED, SPOKEN)
     return instructions + found
 
 
 def answered(span: Span) -> list[Message]:
     """The messages of the answer."""
-    found = _messages_of(span, "assistant", OUTPUTS, "gen_ai.completion", "llm.output_messages", ("gen_ai.choice",))
+    found = _messages_of(span, "assistant", OUTPUTS, ANSWERED, ("gen_ai.choice",))
     if not found:
         found = messages_of(span.text("ai.response.text"), "assistant")
         found += messages_of(span.attributes.get("ai.response.toolCalls"), "assistant")
@@ -146,13 +149,13 @@ def answered(span: Span) -> list[Message]:
 
 
 def _messages_of(
-    span: Span, role: str, names: tuple[str, ...], numbered: str, inference: str, events: tuple[str, ...]
+    span: Span, role: str, names: tuple[str, ...], numbered: tuple[str, ...], events: tuple[str, ...]
 ) -> list[Message]:
     holders = [span.attributes, *(event for event in span.events if not event["event.name"].endswith(".message"))]
     for holder in holders:
         if found := messages_of(holder.get(names[0]), role):
             return found
-    for prefix in (inference, numbered):
+    for prefix in numbered:
         if found := messages_of(listed(span.attributes, prefix), role):
             return found
     if found := messages_of([event for event in span.events if event["event.name"] in events], role):

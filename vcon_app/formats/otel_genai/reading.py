@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ...drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft
+from ...drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft, Usage
 from ..common.calls import ID_LIMIT, Call, Calls, id_of, server_of
 from ..common.lines import Line, digest
 from ..common.reading import Findings
 from ..common.spans.forest import MOST_LEVELS, Forest, Kind, Node
 from ..common.spans.messages import messages_of
 from ..common.spans.parts import parsed_if_json, readable
-from ..common.spans.telling import Teller
+from ..common.spans.telling import CONTEXTS, Teller
 from ..common.unknown import unknown_event
 from ..common.values import bounded, scalars_of
 from . import claude_code
@@ -36,7 +36,8 @@ FORMAT = "otel-genai"
 AGENT_NAMES = ("gen_ai.agent.name", "agent.name", "agent_name")
 USERS = ("user.id", "enduser.id", "langfuse.user.id", "traceloop.association.properties.user_id")
 MODELS = (
-    "gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id", "langfuse.observation.model.name",
+    "gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "llm.response.model", "llm.request.model",
+    "ai.model.id", "langfuse.observation.model.name",
 )  # fmt: skip
 NAMES = (*AGENT_NAMES, *CONVERSATION)
 NOWHERE = Line({}, "", b"", None)
@@ -44,9 +45,10 @@ NOWHERE = Line({}, "", b"", None)
 LATEST = datetime.max.replace(tzinfo=UTC)
 TOLD = (
     "gen_ai.input.", "gen_ai.output.", "gen_ai.prompt", "gen_ai.completion", "gen_ai.tool.call.", "llm.input_messages",
-    "llm.output_messages", "gen_ai.system_instructions", "input.value", "output.value", "traceloop.entity.",
-    "langfuse.observation.input", "langfuse.observation.output", "ai.prompt", "ai.response.text",
-    "ai.response.toolCalls", "ai.toolCall.args", "ai.toolCall.result", "user_prompt", "full_command", "bash_command",
+    "llm.output_messages", "llm.prompts.", "llm.completions.", "gen_ai.system_instructions", "input.value",
+    "output.value", "traceloop.entity.", "langfuse.observation.input", "langfuse.observation.output", "ai.prompt",
+    "ai.response.text", "ai.response.toolCalls", "ai.toolCall.args", "ai.toolCall.result", "user_prompt",
+    "full_command", "bash_command",
 )  # fmt: skip
 """Beginnings of attributes that hold content."""
 
@@ -101,6 +103,24 @@ def once_each(spans: Iterable[Span]) -> list[Span]:
     return list(trace.spans.values())
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A request whose tokens were told."""
+
+    scope: str
+    is_named: bool
+    start: datetime
+    end: datetime
+
+    def is_the_same_as(self, other: _Told) -> bool:
+        """Whether two spans with the same parent, model and number of tokens are of one response."""
+        if self.scope == other.scope or (self.is_named and other.is_named):
+            return False
+        return (self.start <= other.start and other.end <= self.end) or (
+            other.start <= self.start and self.end <= other.end
+        )
+
+
 class Conversation:
     """Events of the spans of one session, in their order. Spans may come in pieces: what was told stays as it was."""
 
@@ -120,6 +140,8 @@ class Conversation:
         """Requests around one that states tokens: theirs are the same once more."""
         self._billed: set[str] = set()
         """Requests whose tokens were told."""
+        self._beside: dict[tuple[str, str | None, str | None, int | None], list[_Told]] = {}
+        """The same by trace, parent, model and tokens of the output."""
         self._keys: dict[str, str] = {}
         """Span -> key of the event that starts what runs inside of it."""
         self._called: set[str] = set()
@@ -275,6 +297,8 @@ class Conversation:
         repeating = span.key in self._repeating or bool(around)
         # A framework's span around the vendor's states the same tokens again; counting both doubles the bill.
         usage, cost = (None, None) if repeating else (usage_of(span), cost_of(span))
+        if usage is not None and self._is_told_beside(span, usage):
+            usage, cost = None, None
         counted = usage is not None or cost is not None
         if usage is not None:
             self._billed.add(span.key)
@@ -286,6 +310,22 @@ class Conversation:
         )  # fmt: skip
         if span.failed:
             yield span.line.event("error", span.message or exceptions(span), part=":e", data={"type": "request"})
+
+    def _is_told_beside(self, span: Span, usage: Usage) -> bool:
+        """Whether the span of another instrumentation, beside this one and over the same time, has told the tokens.
+
+        Where both name their response, that decides: OpenLLMetry up to 0.33 names none, and Anthropic's client makes
+        a span of its own.
+        """
+        if span.start is None or span.end is None:
+            return False
+        now = _Told(span.scope, "gen_ai.response.id" in span.attributes, span.start, span.end)
+        known = self._beside.setdefault((span.trace, span.parent, _model(span), usage.output_tokens), [])
+        if any(now.is_the_same_as(told) for told in known):
+            return True
+        known.append(now)
+        del known[:-CONTEXTS]
+        return False
 
     def _late_span_event(self, span: Span) -> EventDraft | None:
         """The span of a call that a request already told with its result: another service had sent it later."""

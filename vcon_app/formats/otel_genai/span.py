@@ -51,6 +51,8 @@ class Span:
     message: str = ""
     """Of the status: why it failed."""
     resource: dict[str, Any] = field(default_factory=dict)
+    scope: str = ""
+    """The instrumentation that made it."""
     order: int = 0
     """Number of the record it came in: lines of a file are in the order in which they were sent."""
     key: str = field(init=False)
@@ -78,7 +80,7 @@ def place_of(value: dict[str, Any]) -> Place:
     attributes = value.get("attributes")
     if isinstance(attributes, list):
         attributes = [pair for pair in attributes if isinstance(pair, dict) and pair.get("key") in CONVERSATION]
-    return Place(_trace_of(value), _parent_of(value) is None, first_text_of(plain(attributes), CONVERSATION))
+    return Place(trace_of(value), _parent_of(value) is None, first_text_of(plain(attributes), CONVERSATION))
 
 
 def spans_of(line: Line, order: int) -> Iterator[Span]:
@@ -116,13 +118,14 @@ def _of_resource(line: Line, record: dict[str, Any], path: str, order: int) -> I
     resource = plain(dict_of(record.get("resource")).get("attributes"))
     for name in SCOPES:
         for number, scope in enumerate(map(dict_of, list_of(record.get(name)))):
+            made_by = text_of(dict_of(scope.get("scope")).get("name"))[:ID_LIMIT]
             for index, value in enumerate(list_of(scope.get("spans"))):
                 if isinstance(value, dict):
                     place = f"{path}/{name}/{number}/spans/{index}"
-                    yield _span(part_of(line, value, place), value, resource, order)
+                    yield _span(part_of(line, value, place), value, resource, order, made_by)
 
 
-def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: int) -> Span:
+def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: int, scope: str = "") -> Span:
     context, status = dict_of(value.get("context")), dict_of(value.get("status"))
     code = _first(status, "code", "status_code") or value.get("status_code")
     attributes = plain(value.get("attributes"))
@@ -138,7 +141,7 @@ def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: in
         attributes = claude_code.translated(attributes, events)
     return Span(
         line=line,
-        trace=_trace_of(value),
+        trace=trace_of(value),
         id=_id(_first(value, "spanId", "span_id") or _first(context, "span_id", "spanId")) or f"at{line.pointer}",
         parent=_parent_of(value),
         name=name,
@@ -149,11 +152,13 @@ def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: in
         failed=code in FAILED,
         message=text_of(_first(status, "message", "description") or value.get("status_message")),
         resource=resource,
+        scope=scope,
         order=order,
     )
 
 
-def _trace_of(value: dict[str, Any]) -> str:
+def trace_of(value: dict[str, Any]) -> str:
+    """Id of the trace that a span is part of."""
     context = dict_of(value.get("context"))
     return _id(_first(value, "traceId", "trace_id") or _first(context, "trace_id", "traceId")) or "no-trace"
 

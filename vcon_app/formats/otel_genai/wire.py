@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
-import orjson
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
 
+from ..common.jsonio import Unreadable, loads
 from ..common.lines import Line
 from ..common.values import dict_of, list_of, too_deep
-from .span import RESOURCES, SCOPES, Place, Span, place_of, spans_of
+from .span import RESOURCES, SCOPES, Place, Span, place_of, spans_of, trace_of
 
+K = TypeVar("K", bound=Hashable)
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 """PostgreSQL stores none."""
 DEEPEST = 20
@@ -69,11 +70,14 @@ def from_protobuf(body: bytes) -> list[Record]:
 
 
 def from_json(body: bytes) -> list[Record]:
-    """The ``resourceSpans`` of a request in JSON. Raises ``Malformed``, ``UnknownField``."""
+    """The ``resourceSpans`` of a request in JSON. Raises ``Malformed``, ``UnknownField``.
+
+    Half of a pair, where an SDK cut a text to a length, is read as one replacement character.
+    """
     try:
-        value = orjson.loads(_NUL.sub(rb"\1\\ufffd", body) if b"\\u0000" in body else body)
-    except orjson.JSONDecodeError as error:
-        raise Malformed(f"the body is not JSON: {error}") from None
+        value = loads(_NUL.sub(rb"\1\\ufffd", body) if b"\\u0000" in body else body)[0]
+    except Unreadable as error:
+        raise Malformed(f"the body is {error}") from None
     if isinstance(value, dict) and (unknown := next((name for name in value if name not in RESOURCES), None)):
         raise UnknownField(unknown)
     found = next((value[name] for name in RESOURCES if name in value), []) if isinstance(value, dict) else None
@@ -97,18 +101,21 @@ def places_in(records: list[Record]) -> list[Place]:
     return [place_of(span) for record in records for scope in _scopes(record) for span in _spans(scope)]
 
 
-def only(records: list[Record], traces: Iterable[str]) -> list[Record]:
-    """The records with none but the spans of these traces."""
-    wanted = set(traces)
-    kept = []
+def divided(records: list[Record], groups: Mapping[str, K]) -> dict[K, list[Record]]:
+    """The records by what the trace of each span is in, in one pass: a request may have as many traces as spans."""
+    found: dict[K, list[Record]] = {}
     for record in records:
-        scopes = []
+        scopes: dict[K, list[Record]] = {}
         for scope in _scopes(record):
-            if mine := [span for span in _spans(scope) if place_of(span).trace in wanted]:
-                scopes.append(scope | {"spans": mine})
-        if scopes:
-            kept.append({name: value for name, value in record.items() if name not in SCOPES} | {"scopeSpans": scopes})
-    return kept
+            spans: dict[K, list[Record]] = {}
+            for span in _spans(scope):
+                spans.setdefault(groups[trace_of(span)], []).append(span)
+            for group, mine in spans.items():
+                scopes.setdefault(group, []).append(scope | {"spans": mine})
+        rest = {name: value for name, value in record.items() if name not in SCOPES}
+        for group, held in scopes.items():
+            found.setdefault(group, []).append(rest | {"scopeSpans": held})
+    return found
 
 
 def _scopes(record: Record) -> Iterator[Record]:

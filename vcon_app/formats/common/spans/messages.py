@@ -125,7 +125,7 @@ def _content(value: dict[str, Any], role: str) -> list[Part]:
     listed = parsed_if_json(content)
     if isinstance(listed, list) and listed and all(_is_function(item) for item in listed):
         return [call_of(item) for item in listed]  # Koog puts the calls where the text would be
-    if _has_results(listed):
+    if _acts(listed, role):
         return parts_of(listed)
     return [result_of(value)] if role == "tool" else parts_of(content)
 
@@ -137,8 +137,10 @@ def _role(value: dict[str, Any], role: str) -> str:
     return ROLES.get(name.lower(), "") if name else role
 
 
-def _has_results(parts: Any) -> bool:
-    return any(part.kind == "result" for part in parts_of(list_of(parts)))
+def _acts(parts: Any, role: str) -> bool:
+    """Whether these are results, or an assistant's calls: OpenLLMetry up to 0.33 has Anthropic's blocks as a text."""
+    acts = ("result", "call") if role == "assistant" else ("result",)
+    return any(part.kind in acts for part in parts_of(list_of(parts)))
 
 
 def _is_function(item: Any) -> bool:
