@@ -7,9 +7,9 @@ import hashlib
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils.text import slugify
 
 from sessions_app.models import Agent, AgentVersion
@@ -80,18 +80,40 @@ def create(
 
 def get_or_create_agent(workspace_id: UUID, name: str) -> Agent:
     """The agent of this name, made as an external one when there is none; two callers get the same one."""
+    agent = find_or_plan(workspace_id, name)
+    if not agent._state.adding:
+        return agent
+    make_planned([agent])
+    return Agent.objects.get(workspace_id=workspace_id, slug=agent.slug)  # as somebody else may have made it
+
+
+def find_or_plan(workspace_id: UUID, name: str) -> Agent:
+    """The agent of this name; where there is none, an external one for ``make_planned``.
+
+    Its id follows from the workspace and the slug, neither of which ever changes, and agents are not deleted. So what
+    two transactions plan at the same time is one agent, and neither waits for the other before it ends.
+    """
     name = text(name)
     slug = slug_of(name)
     found = Agent.objects.filter(workspace_id=workspace_id, slug=slug).first()
-    if found:
-        return found
-    try:
-        with transaction.atomic():
-            agent = Agent.objects.create(workspace_id=workspace_id, name=name[:200], slug=slug)
-            _keep_version(agent, "")
-            return agent
-    except IntegrityError:
-        return Agent.objects.get(workspace_id=workspace_id, slug=slug)
+    return found or Agent(
+        id=uuid5(workspace_id, f"agent {slug}"), workspace_id=workspace_id, name=name[:200], slug=slug
+    )
+
+
+@transaction.atomic(savepoint=False)
+def make_planned(planned: Sequence[Agent]) -> bool:
+    """Make those that nobody else has made meanwhile; False where one was made under another id.
+
+    Waits for transactions that have made one and are not committed, so it is the last thing that a long one does.
+    """
+    in_one_order = sorted(planned, key=lambda agent: agent.slug)  # or two would wait for each other
+    Agent.objects.bulk_create(in_one_order, ignore_conflicts=True)
+    there = set(Agent.objects.filter(pk__in=[agent.pk for agent in planned]).values_list("pk", flat=True))
+    AgentVersion.objects.bulk_create(
+        [_version_of(agent, "") for agent in in_one_order if agent.pk in there], ignore_conflicts=True
+    )
+    return len(there) == len(planned)
 
 
 @transaction.atomic
@@ -199,9 +221,11 @@ def _check_built_in(changed: dict[str, Any]) -> None:
 
 
 def _keep_version(agent: Agent, by: str) -> None:
-    AgentVersion.objects.create(
-        agent=agent, version=agent.version, definition=definition_of(agent), changed_by=text(by)
-    )
+    _version_of(agent, by).save(force_insert=True)
+
+
+def _version_of(agent: Agent, by: str) -> AgentVersion:
+    return AgentVersion(agent=agent, version=agent.version, definition=definition_of(agent), changed_by=text(by))
 
 
 def _since(agent: Agent, seen: int) -> tuple[list[str], str]:

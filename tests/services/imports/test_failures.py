@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from sessions_app.models import Agent, Event, Session
 from sessions_app.services.upkeep import disk
+from tests.services.documents.test_archives import packed
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft
 from vcon_app.formats.contract import Spec
@@ -81,6 +82,19 @@ def test_a_reader_that_refuses_in_the_middle_leaves_nothing(scripted):
     failed = scripted(read, "half.log")
     assert (failed.status, failed.error) == (Import.Status.FAILED, "half.log: line 5,001 is no JSON")
     assert nothing_stored()
+
+
+def test_a_member_that_is_refused_in_the_middle_leaves_no_agent(workspace, monkeypatch):
+    def read():
+        yield SessionDraft("s", agent_name="x")
+        yield EventDraft("note", "k")
+        raise FormatError("it is broken")
+
+    known = registry.all_formats()
+    monkeypatch.setattr(registry, "all_formats", lambda: {**known, "scripted": Scripted(read)})
+    done = drop(workspace, packed({"bad.log": b"scripted", "good.jsonl": transcript(4)}), "both.zip")
+    assert (done.status, [finding["rule"] for finding in done.findings]) == (Import.Status.DONE, ["zip.unreadable"])
+    assert [agent.name for agent in Agent.objects.all()] == ["Claude Code"]
 
 
 @pytest.mark.parametrize(

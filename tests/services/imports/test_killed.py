@@ -25,7 +25,7 @@ LOCKS = {
     "the bytes are its own": (jobs, "room_to_wait_for"),
     "the row is claimed": (import_jobs, "_claim"),
     "its session is claimed": (claims.Claims, "hold"),
-    "the agent is made": (agents, "_keep_version"),
+    "the agent is made": (agents, "make_planned"),
     "the log is locked": (events, "lock"),
     "events are in": (links, "write"),
     "the chain is marked": (links, "run"),

@@ -2,9 +2,7 @@
 
 None waits while others may wait for it, or two archives that hold the same sessions in another order would stop each
 other: who holds a session and finds the next one taken lets go of all, and begins again with what it is known to need,
-which everybody takes in one order. The row of an agent that is new is no claim: it is made in the import's own
-transaction, so that a file that is refused leaves none, and whoever reads another file of it waits for the end of this
-one.
+which everybody takes in one order. The row of an agent that is new is no claim (``new_agents``).
 """
 
 from __future__ import annotations

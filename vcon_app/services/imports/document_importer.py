@@ -33,6 +33,7 @@ from . import companions, families, store_logs
 from .claims import BeginAgain, Claims
 from .file_importer import Added, FileImporter, FileResult
 from .findings import Findings
+from .new_agents import NewAgents
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +66,7 @@ class DocumentImporter:
         self.imported = imported
         self.heartbeat = heartbeat
         self.claims = claims
+        self.new_agents = NewAgents(imported.workspace_id)
         self.keyring = anchors.keyring(imported.workspace_id)
         self.findings = Findings()
         self.gained: list[Gained] = []
@@ -91,14 +93,15 @@ class DocumentImporter:
                 self._read(source, name)
         self._link_sub_agents()
         self._finish(name)
+        self.new_agents.make()
 
     def _read(self, source: BinaryIO, format_name: str, member: ZipInfo | None = None) -> FileResult:
         place = archives.place_in(member, "") if member else ""
         bundle = self.bundle_signature
         is_alone = wal.needs_log(source)
         result = FileImporter(
-            self.imported, format_name, self.keyring, self.claims, self._progress, place, path=self._path(member),
-            sealed=self._sealed(),
+            self.imported, format_name, self.keyring, self.claims, self.new_agents, self._progress, place,
+            path=self._path(member), sealed=self._sealed(),
             in_signed_bundle=bundle is not None and coverage.is_signed(bundle.signature["state"]),
         ).run(source)  # fmt: skip
         name = member.filename if member else ""

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from sessions_app.models import Event, Session
 from sessions_app.queries.log.file_changes import cwd_in, cwd_of
-from sessions_app.services import agents, notify
+from sessions_app.services import notify
 from sessions_app.services import sessions as session_services
 from sessions_app.services.log import events, links, run_summaries, search_index
 from sessions_app.services.log.events import Appended
@@ -30,6 +30,7 @@ from ..rare_collections import rare_collections
 from ..trust import anchors, coverage, signatures
 from .claims import Claims
 from .findings import Findings
+from .new_agents import NewAgents
 
 WAS_ENCRYPTED = "sealed"
 """Key in the source record of a session: its file was encrypted, and its writer says that an export of it is not."""
@@ -105,6 +106,7 @@ class FileImporter:
         format_name: str,
         keyring: anchors.Keyring,
         claims: Claims,
+        new_agents: NewAgents,
         on_progress: Callable[[int], None],
         place: str = "",
         *,
@@ -122,6 +124,7 @@ class FileImporter:
         self.format = registry.reader(format_name)
         self.keyring = keyring
         self.claims = claims
+        self.new_agents = new_agents
         self.on_progress = on_progress
         self.place = place
         self.path = path
@@ -257,9 +260,7 @@ class FileImporter:
         return []
 
     def _create(self, draft: SessionDraft, external_id: str) -> Session:
-        agent = self.imported.agent or agents.get_or_create_agent(
-            self.workspace_id, draft.agent_name or self.format.SPEC.title
-        )
+        agent = self.imported.agent or self.new_agents.named(draft.agent_name or self.format.SPEC.title)
         session = Session.objects.create(
             workspace_id=self.workspace_id,
             agent=agent,
