@@ -121,6 +121,9 @@ class Session(Tokens, Money):
                 F("workspace"), session_order.STARTED, F("id"),
                 condition=models.Q(pending_approvals__gt=0), name="session_waiting",
             ),
+            models.Index(
+                fields=["agent"], condition=models.Q(pending_approvals__gt=0), name="session_waiting_of_agent"
+            ),
             models.Index(fields=["workspace", "external_id"], name="session_external"),
             GinIndex(fields=["tags"], name="session_tags"),
             # Sub-agents whose parent has not come yet, by what their file calls it: hashes, since files say anything.

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from datetime import date
 
-from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.fields import ArrayField, DateRangeField
+from django.contrib.postgres.indexes import GistIndex
 from django.db import models
 
 from sessions_app.ids import uuid7
@@ -116,6 +117,20 @@ class UsageKind(models.TextChoices):
     TOOL = "tool"
 
 
+class GoesOn(models.Func):
+    """The days on which a period may begin so that a session used it before that and on its last day, too."""
+
+    template = "daterange(%(expressions)s, '(]')"
+    output_field = DateRangeField()
+
+
+class MonthOf(models.Func):
+    """The first day of the month of a day."""
+
+    template = "(date_trunc('month', (%(expressions)s)::timestamp))::date"
+    output_field = models.DateField()
+
+
 class SessionUsage(Measures):
     """What one session used on one day (UTC), by itself, by each model and by each tool.
 
@@ -141,10 +156,16 @@ class SessionUsage(Measures):
     class Meta:
         indexes = [
             models.Index(fields=["workspace", "day"], condition=models.Q(kind="turn"), name="session_usage_days"),
+            # Sessions that a period, or a month, has from before it, for whom totals count them.
+            GistIndex(
+                GoesOn("first_day", "day"),
+                condition=models.Q(first_day__lt=models.F("day")),
+                name="session_usage_goes_on",
+            ),
             models.Index(
                 fields=["workspace", "kind", "day"],
-                condition=models.Q(first_day__lt=models.F("day")),
-                name="session_usage_later",
+                condition=models.Q(first_day__lt=MonthOf("day")),
+                name="session_usage_months",
             ),
         ]
 

@@ -1,4 +1,5 @@
-// The chart over the usage table: a stacked bar a day, each leading to the day's sessions. The tables have the numbers.
+// The chart over the usage table: a stacked bar a day, each leading to the day's sessions, or a bar a month, each
+// leading to the month's days. The tables have the numbers.
 // The server says which series there are, their colours, and how each amount reads.
 // uPlot is no module: a script before this one makes it a global.
 
@@ -23,7 +24,7 @@ function columns(days) {
   return [days.map((day) => Date.parse(day.day) / 1000), ...Array.from({ length: count }, (_, n) => sums.map((sum) => sum[count - 1 - n] || null))];
 }
 
-function tipFor(place, days, names) {
+function tipFor(place, days, names, byMonth) {
   const tip = document.createElement("div");
   tip.className = "usage-tip";
   tip.hidden = true;
@@ -41,7 +42,7 @@ function tipFor(place, days, names) {
     });
     const head = document.createElement("strong");
     head.textContent = ngettext("%(day)s, %(count)s session", "%(day)s, %(count)s sessions", day.sessions, {
-      day: label(Date.parse(day.day) / 1000, "numeric"), count: day.sessions,
+      day: (byMonth ? monthLabel : label)(Date.parse(day.day) / 1000, "numeric"), count: day.sessions,
     });
     tip.replaceChildren(head, ...lines);
     const left = chart.bbox.left / devicePixelRatio + chart.cursor.left;
@@ -66,7 +67,13 @@ const TICKS = {
   ms: (amount) => short(amount, TIMES),
 };
 
-function options(place, days, names, unit) {
+// The first days of months, as many of them as there is room for.
+function months(place, days) {
+  const step = Math.ceil(days.length / Math.max(1, Math.floor(place.clientWidth / 90)));
+  return days.filter((_, n) => n % step === 0).map(({ day }) => Date.parse(day) / 1000);
+}
+
+function options(place, days, names, unit, byMonth) {
   const ink = colour(place, "--ink-2"), line = colour(place, "--line"), page = colour(place, "--page");
   const font = `12px ${getComputedStyle(place).fontFamily}`;
   const bars = uPlot.paths.bars({ size: [0.7, 40, 1], align: 0 });
@@ -75,17 +82,19 @@ function options(place, days, names, unit) {
     return { stroke: page, fill, width: days.length * 4 > place.clientWidth ? 0 : 1, paths: bars, points: { show: false } };
   });
   const grid = { stroke: line, width: 1 };
+  const half = byMonth ? 15 * 86400 : 43200;
+  const marks = byMonth ? { splits: () => months(place, days) } : { incrs: [1, 2, 7, 14, 28].map((n) => n * 86400) };
   return {
     width: place.clientWidth, height: place.clientHeight, tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC"),
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { setScale: false, x: false, y: false } },
-    scales: { x: { range: (chart, low, high) => [low - 43200, high + 43200] }, y: { range: (chart, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
+    scales: { x: { range: (chart, low, high) => [low - half, high + half] }, y: { range: (chart, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
     series: [{}, ...series],
     axes: [
-      { stroke: ink, font, grid: { show: false }, ticks: grid, incrs: [1, 2, 7, 14, 28, 91, 182, 365].map((n) => n * 86400), values: (chart, splits) => splits.map((at) => (days.length > 300 ? monthLabel(at) : label(at))) },
+      { stroke: ink, font, grid: { show: false }, ticks: grid, ...marks, values: (chart, splits) => splits.map((at) => (byMonth ? monthLabel(at) : label(at))) },
       { stroke: ink, font, grid, ticks: { show: false }, size: 64, ...(unit === "count" && { incrs: WHOLE }), values: (chart, splits) => splits.map(TICKS[unit]) },
     ],
-    hooks: { setCursor: [tipFor(place, days, names)] },
+    hooks: { setCursor: [tipFor(place, days, names, byMonth)] },
   };
 }
 
@@ -100,11 +109,11 @@ function draw() {
   drawn = null;
   const place = document.getElementById("usage-chart");
   if (!place || typeof uPlot === "undefined") return;
-  const days = JSON.parse(place.dataset.days);
+  const days = JSON.parse(place.dataset.points);
   if (!days.some((day) => day.amounts.some(Boolean))) return;
   place.hidden = false;
   place.replaceChildren();
-  drawn = new uPlot(options(place, days, JSON.parse(place.dataset.series), place.dataset.unit), columns(days), place);
+  drawn = new uPlot(options(place, days, JSON.parse(place.dataset.series), place.dataset.unit, "byMonth" in place.dataset), columns(days), place);
   drawn.over.addEventListener("click", () => {
     const url = days[drawn.cursor.idx]?.url; // none for who sees numbers only
     if (url) location.href = url;

@@ -64,7 +64,8 @@ def health_of(agent: Agent) -> Health:
     order = (OrderBy(STARTED, descending=True), OrderBy(F("id"), descending=True))
     latest = dict(Session.objects.filter(agent=agent).order_by(*order).values_list("pk", STARTED)[:LOOKED_AT])
     told: dict[UUID, Any] = dict(RunSummary.objects.filter(pk__in=latest).values_list("session_id", "told__failures"))
-    since = timezone.now() - timedelta(days=DAYS)
+    # Whole days, whose totals are kept: of a part of one the turns would be read.
+    since = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS - 1)
     kinds: dict[tuple[str, str], Kind] = {}
     errors: Counter[str] = Counter()
     for session_id, started in latest.items():
@@ -87,7 +88,7 @@ def _count(kinds: dict[tuple[str, str], Kind], group: Group, session_id: UUID) -
 
 
 def _tools(agent: Agent, since: datetime, errors: Counter[str]) -> list[ToolUse]:
-    used = Period(agent.workspace_id, since, agent=str(agent.pk)).ranked("tool", limit=200)[0]
+    used = Period(agent.workspace_id, since, agent=str(agent.pk)).dearest("tool", limit=200)
     called = sorted((each for each in used if each.about and each.name), key=lambda each: (-each.about, each.name))
     most = max((each.about for each in called), default=1)
     return [

@@ -34,15 +34,18 @@ class Days:
     def is_empty(self) -> bool:
         return self.first is not None and self.end is not None and self.first >= self.end
 
-    def spans(self, *, by_day: bool, by_tag: bool = False) -> list[tuple[str, date | None, date | None]]:
-        """Spans of totals (day, month or ever) with their bounds, which together are the whole days."""
+    def spans(self, part: str = "", *, by_tag: bool = False) -> list[tuple[str, date | None, date | None]]:
+        """Spans of totals (day, month or ever) with their bounds, which together are the whole days.
+
+        ``part``: day or month, where each of them is wanted by itself.
+        """
         if self.is_empty:
             return []
-        if self.first is None and self.end is None and not by_day and not by_tag:
+        if self.first is None and self.end is None and not part and not by_tag:
             return [("ever", None, None)]
-        month = self.first if self.first is None or self.first.day == 1 else _next_month(self.first)
+        month = self.first if self.first is None or self.first.day == 1 else month_after(self.first)
         last = self.end and self.end.replace(day=1)
-        if by_day or (month and last and month >= last):
+        if part == "day" or (month and last and month >= last):
             return [("day", self.first, self.end)]
         days = [("day", self.first, month), ("day", last, self.end)]
         return [("month", month, last), *(span for span in days if span[1] != span[2])]
@@ -56,7 +59,8 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def _next_month(day: date) -> date:
+def month_after(day: date) -> date:
+    """The first day of the next month."""
     try:
         return (day.replace(day=1) + MONTH).replace(day=1)
     except OverflowError:  # there is none: all that is left are days

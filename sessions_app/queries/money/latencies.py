@@ -1,14 +1,14 @@
-"""How long model requests took, by model and by day: from a sample whose size does not depend on how many there are.
+"""How long model requests took, by model and by day or month: from a sample of the same size however many there are.
 
-From each day the newest sessions are read, from each of them the last requests. A request lasts from what it answers
-(a message, a result, a summary) to its last event, as on the page of its session; one whose recorder wrote both at the
-same moment says nothing and is left out.
+From each day or month the newest sessions are read, from each of them the last requests. A request lasts from what it
+answers (a message, a result, a summary) to its last event, as on the page of its session; one whose recorder wrote
+both at the same moment says nothing and is left out.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from typing import Any
 from uuid import UUID
 
@@ -17,25 +17,25 @@ from django.db import connection
 from ..log.model_requests import ANSWERED, BACK
 
 SESSIONS = 300
-"""Of a sample, shared out evenly among its days; at least ``LEAST`` of each day."""
+"""Of a sample, shared out evenly among its days or months; at least ``LEAST`` of each."""
 LEAST = 2
 REQUESTS = 10
 """Of each session, the last ones."""
-MOST_DAYS = 120
-"""Of a sample, the latest ones."""
+MOST_PARTS = 120
+"""Days or months of a sample, the latest ones."""
 LOOKED_AT = 200
-"""Sessions of a day among which those of an origin and a tag are looked for."""
+"""Sessions of a day or month among which those of an origin and a tag are looked for."""
 MODELS = 200
 
 # In the words of the indexes ``session_by_started`` and ``session_by_agent``.
 STARTED = "coalesce(s.started_at, '0001-01-02 00:00:00+00:00'::timestamptz)"
 SAMPLE = f"""
 WITH picked AS (
-    SELECT d.since, one.id FROM unnest(%(since)s::timestamptz[]) AS d (since)
+    SELECT d.since, one.id FROM unnest(%(since)s::timestamptz[], %(until)s::timestamptz[]) AS d (since, until)
     CROSS JOIN LATERAL (
         SELECT id FROM (
             SELECT s.id, s.origin, s.tags FROM sessions_app_session s
-            WHERE {{where}} AND {STARTED} >= d.since AND {STARTED} < d.since + interval '1 day'
+            WHERE {{where}} AND {STARTED} >= d.since AND {STARTED} < d.until
             ORDER BY {STARTED} DESC LIMIT {LOOKED_AT}
         ) AS newest
         WHERE (%(origin)s = '' OR origin = %(origin)s) AND (%(tag)s = '' OR %(tag)s = ANY(tags))
@@ -77,19 +77,23 @@ class Latency:
 class Latencies:
     """Of a period. ``total`` is None where nothing is known; "" is the model of requests that name none."""
 
-    by_day: dict[date, Latency] = field(default_factory=dict)
+    by_part: dict[date, Latency] = field(default_factory=dict)
+    """By the first day of each."""
     by_model: dict[str, Latency] = field(default_factory=dict)
     total: Latency | None = None
 
 
 def latencies(
-    workspace_id: UUID, days: list[date], *, agent: str = "", origin: str = "", tag: str = ""
+    workspace_id: UUID, parts: list[tuple[date, date]], *, agent: str = "", origin: str = "", tag: str = ""
 ) -> Latencies:  # fmt: skip
-    """Of sessions that began on these days; of one agent (id, slug or name), origin and tag, where they are named."""
-    sampled = days[-MOST_DAYS:]
+    """Of sessions that began in these parts of a period, from the first day of each to before the second; of one agent
+    (id, slug or name), origin and tag, where they are named.
+    """
+    sampled = parts[-MOST_PARTS:]
     values: dict[str, Any] = {
         "workspace": workspace_id, "agent": agent, "origin": origin, "tag": tag, "answered": sorted(ANSWERED),
-        "since": [datetime.combine(day, time(), UTC) for day in sampled if day < date.max - timedelta(days=1)],
+        "since": [datetime.combine(first, time(), UTC) for first, _ in sampled],
+        "until": [datetime.combine(end, time(), UTC) for _, end in sampled],
         "each": max(LEAST, SESSIONS // max(len(sampled), 1)),
     }  # fmt: skip
     where = "s.workspace_id = %(workspace)s"
@@ -104,12 +108,12 @@ def latencies(
 
 def _read(rows: list[tuple[Any, ...]]) -> Latencies:
     found = Latencies()
-    for day, model, requests, sessions, took in rows:
+    for first, model, requests, sessions, took in rows:
         latency = Latency(requests, sessions, *(round(one) for one in took)) if took else None
         if latency is None:
             continue
-        if day is not None:
-            found.by_day[day] = latency
+        if first is not None:
+            found.by_part[first] = latency
         elif model is not None and len(found.by_model) < MODELS:
             found.by_model[model] = latency
         else:

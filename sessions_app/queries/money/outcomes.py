@@ -42,6 +42,11 @@ class Reviewed(NamedTuple):
     accepted: int
     spent: Decimal
 
+    def with_those_of(self, other: Reviewed) -> Reviewed:
+        """Those of two days together."""
+        both = self.sessions + other.sessions, self.accepted + other.accepted, self.spent + other.spent
+        return Reviewed(min(self.day, other.day), *both)
+
 
 def reviewed(workspace_id: UUID, first: date, last: date, agent: str = "") -> list[Reviewed]:
     """The days on which reviewed sessions began; of one agent, by id, slug or name, where it is named."""

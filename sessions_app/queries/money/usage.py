@@ -1,4 +1,4 @@
-"""Tokens and money of a workspace in a period, by day, agent, model, session or tool.
+"""Tokens and money of a workspace in a period, by day, month, agent, model, session or tool.
 
 A turn belongs to the moment it began, and everything in it belongs to the turn: so every grouping adds up to the
 same total. Tokens stand once per model response. A response that calls several tools is shared among its calls.
@@ -20,7 +20,7 @@ from sessions_app.models.fields import Money, Tokens
 
 from . import usage_of_turns, usage_totals
 
-GROUPS = ("day", "agent", "session", "model", "tool")
+GROUPS = ("day", "month", "agent", "session", "model", "tool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,9 @@ class Used:
     """Tokens and money of one group, or of all. None is unknown."""
 
     name: str | None
-    """The day, the agent's or session's id, the model or tool; None where there is none, or the session was erased."""
+    """The day, the first day of the month, the agent's or session's id, the model or tool; None where there is none, or
+    the session was erased.
+    """
     about: Any
     """The agent's name, the session's title, the number of calls of a tool."""
     sessions: int
@@ -110,15 +112,23 @@ class Period:
         return [Used.from_row(row) for row in rows]
 
     def ranked(self, by: str, *, limit: int) -> tuple[list[Used], int]:
-        """The dearest groups first (days: the latest), and how many there are in all."""
+        """The dearest groups first (days, months: the latest), and how many there are in all."""
         rows = _reader().ranked(by, self._scope(limit=limit))
         return [Used.from_row(row[1:]) for row in rows], rows[0][0] if rows else 0
 
-    def by_day(self, by: str, names: list[str]) -> list[tuple[str, str, Used]]:
-        """Day, name ("" is none) and usage of some agents, models or tools; nothing while totals are filled in."""
-        if not is_kept():
+    def dearest(self, by: str, *, limit: int) -> list[Used]:
+        """The dearest groups first, for whom the number of their sessions does not matter: it may be too low."""
+        scope = self._scope(limit=limit)
+        rows = usage_totals.ranked(by, scope, counted=False) if is_kept() else usage_of_turns.ranked(by, scope)
+        return [Used.from_row(row[1:]) for row in rows]
+
+    def by_part(self, part: str, by: str, names: list[str]) -> list[tuple[str, str, Used]]:
+        """Day (or first day of the month), name ("" is none) and usage of some agents, models or tools; nothing while
+        totals are filled in. The number of their sessions may be too low.
+        """
+        if not is_kept() or not names:
             return []
-        rows = usage_totals.by_day(by, self._scope(), names)
+        rows = usage_totals.by_part(part, by, self._scope(), names)
         return [(row[0][:10], row[0][usage_totals.DAY :], Used.from_row(row)) for row in rows]
 
     def _scope(self, **more: Any) -> dict[str, Any]:

@@ -145,6 +145,7 @@ DEAREST = "coalesce(sum(cost_recorded), 0) + coalesce(sum(cost_priced), 0) + coa
 
 GROUPS: dict[str, tuple[str, str, str]] = {
     "day": (BY_TURN, "(began AT TIME ZONE 'UTC')::date::text", "NULL"),
+    "month": (BY_TURN, "date_trunc('month', began AT TIME ZONE 'UTC')::date::text", "NULL"),
     "agent": (BY_TURN, "agent_id::text", "max(agent_name)"),
     "session": (BY_TURN, "CASE WHEN NOT erased THEN session_id::text END", "max(session_title)"),
     "model": (RESPONSES + BY_MODEL, "model", "NULL"),
@@ -171,9 +172,9 @@ def groups(by: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def ranked(by: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Rows of groups, the dearest first (days: the latest), each behind the number of all groups."""
+    """Rows of groups, the dearest first (days, months: the latest), each behind the number of all groups."""
     source, name, about = GROUPS[by]
-    order = f"{name} DESC" if by == "day" else f'{DEAREST}, {name} COLLATE "C" NULLS LAST'
+    order = f"{name} DESC" if by in ("day", "month") else f'{DEAREST}, {name} COLLATE "C" NULLS LAST'
     sql = (
         f"{PERIOD}{source} SELECT count(*) OVER (), {name} AS name, {about}, {COUNTS}, {SUMS} FROM spent"
         f" GROUP BY {name} ORDER BY {order} LIMIT %(limit)s"

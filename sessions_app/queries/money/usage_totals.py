@@ -16,7 +16,7 @@ from django.db import connection
 from sessions_app.models.usage import Measures
 
 from . import dearest_sessions
-from .days import Days
+from .days import Days, month_after
 from .totals import Sums
 
 MEASURES = tuple(field.name for field in Measures._meta.local_fields)
@@ -59,9 +59,13 @@ class Group:
 
 
 AGENT = "nullif(agent, 'none')"
+MONTH = "date_trunc('month', day::timestamp)::date"
+GOES_ON = "daterange(first_day, day, '(]')"
+"""The days on which a period may begin so that a session used it before that and on ``day``."""
+PARTS = {"day": "day", "month": MONTH}
+"""Of a period: the first day of each."""
 GROUPS = {
     "total": Group("turn", "NULL::text"),
-    "day": Group("turn", "day::text"),
     "agent": Group("turn", AGENT, "(SELECT name FROM sessions_app_agent a WHERE a.id = summed.name::uuid)"),
     "session": Group(
         "turn",
@@ -70,26 +74,39 @@ GROUPS = {
     ),
     "model": Group("model", "name"),
     "tool": Group("tool", "name", "nullif(calls, 0)::bigint"),
-    "day_agent": Group("turn", f"day::text || ' ' || coalesce({AGENT}, '')"),
-    "day_model": Group("model", "day::text || ' ' || coalesce(name, '')"),
-    "day_tool": Group("tool", "day::text || ' ' || coalesce(name, '')", "nullif(calls, 0)::bigint"),
 }
+for _part, _first in PARTS.items():
+    GROUPS |= {
+        _part: Group("turn", f"{_first}::text"),
+        f"{_part}_agent": Group("turn", f"{_first}::text || ' ' || coalesce({AGENT}, '')"),
+        f"{_part}_model": Group("model", f"{_first}::text || ' ' || coalesce(name, '')"),
+        f"{_part}_tool": Group("tool", f"{_first}::text || ' ' || coalesce(name, '')", "nullif(calls, 0)::bigint"),
+    }
 DAY = len("2026-03-02 ")
-"""Characters of the name of a group by day, before what it is besides."""
+"""Characters of the name of a group by day or month, before what it is besides."""
 
 
 class _Statement:
     """One reading: SQL of rows ``name, session, sessions, MEASURES`` of a grouping, and its parameters.
 
     ``only_erased``: of sessions that were erased. ``chosen``: by session, of these and not of all that pass.
+    ``names``: by day or month and something else, of these agents, models or tools. Without ``counted`` no sessions
+    are counted: those that go on from before a period are not looked for.
     """
 
     def __init__(
-        self, by: str, scope: dict[str, Any], *, only_erased: bool = False, chosen: list[UUID] | None = None
+        self,
+        by: str,
+        scope: dict[str, Any],
+        *,
+        only_erased: bool = False,
+        chosen: list[UUID] | None = None,
+        names: list[str] | None = None,
+        counted: bool = True,
     ) -> None:
-        self.only_erased, self.chosen = only_erased, chosen
+        self.only_erased, self.chosen, self.counted = only_erased, chosen, counted
         self.by, self.group = by, GROUPS[by]
-        self.by_day = by.startswith("day")
+        self.part = part if (part := by.partition("_")[0]) in PARTS else ""
         self.parameters = scope | {"kind": self.group.kind}
         self.days = Days.of(scope["from"], scope["to"])
         self.filters = " AND workspace_id = %(workspace)s"
@@ -97,7 +114,10 @@ class _Statement:
         self.agents = f"ARRAY({ids} AND %(agent)s IN (id::text, slug, name))" if scope["agent"] else ""
         if self.agents:
             self.filters += f" AND agent = ANY({self.agents})"
-        elif by in ("agent", "day_agent"):
+        elif names is not None and by.endswith("_agent"):
+            self.agents = "ARRAY(SELECT coalesce(nullif(n, ''), 'none') FROM unnest(%(names)s::text[]) AS n)"
+            self.filters += f" AND agent = ANY({self.agents})"
+        elif by == "agent":
             self.agents = f"ARRAY({ids} UNION ALL SELECT 'none')"
         if scope["origin"]:
             self.filters += " AND origin = %(origin)s"
@@ -108,6 +128,14 @@ class _Statement:
         if chosen is not None:
             self.parameters["chosen"] = chosen
             self.filters += " AND session_id = ANY(%(chosen)s)"
+        self.keys = ""
+        if names is not None:
+            self.parameters["names"] = names
+            if not by.endswith("_agent"):
+                self.keys = (
+                    " AND key = ANY(ARRAY(SELECT countersign_usage_key(nullif(n, ''))"
+                    " FROM unnest(%(names)s::text[]) AS n))"
+                )
 
     def sums(self) -> str:
         """A row for each group that was used: name, sessions and measures."""
@@ -138,7 +166,7 @@ class _Statement:
     def _totals(self) -> list[str]:
         """Totals of whole months and days."""
         name = self.group.name.replace("day", "start")
-        sessions = "sessions" if self.by_day else "first_sessions"
+        sessions = "sessions" if self.part == "day" else "first_sessions"
         agent = f"= ANY({self.agents})" if self.agents else "= ''"
         origin = "AND origin = ''" if self.only_erased else ""
         origin = "AND origin = %(origin)s" if self.parameters["origin"] else origin
@@ -146,28 +174,40 @@ class _Statement:
             f"SELECT {name} AS name, NULL::uuid AS session_id, {sessions} AS sessions, {NAMES}"
             f" FROM sessions_app_usagetotal WHERE workspace_id = %(workspace)s AND kind = %(kind)s"
             f" AND tag = countersign_usage_key(nullif(%(tag)s, '')) AND agent {agent}"
-            f" AND span = '{span}'{self._within('start', first, end)} {origin}"
-            for span, first, end in self.days.spans(by_day=self.by_day, by_tag=bool(self.parameters["tag"]))
+            f" AND span = '{span}'{self._within('start', first, end)} {origin}{self.keys}"
+            for span, first, end in self.days.spans(self.part, by_tag=bool(self.parameters["tag"]))
         ]
 
     def _changes(self) -> str:
         """What changed on these days and is not in the totals yet."""
-        sessions = "sessions" if self.by_day else "first_sessions"
+        sessions = "sessions" if self.part == "day" else "first_sessions"
         return (
             f"SELECT {self.group.name} AS name, NULL::uuid AS session_id, {sessions} AS sessions, {NAMES}"
-            f" FROM sessions_app_usagechange WHERE kind = %(kind)s{self.filters}"
+            f" FROM sessions_app_usagechange WHERE kind = %(kind)s{self.filters}{self.keys}"
             f"{self._within('day', self.days.first, self.days.end)}"
         )
 
     def _carried(self) -> list[str]:
-        """Sessions of these days that used it before them, too: totals count them there."""
-        if self.by_day or self.days.first is None or self.days.is_empty:
+        """Sessions of these days, or of a month of them, that used it before, too: totals count them there."""
+        first, end = self.days.first, self.days.end
+        if not self.counted or self.part == "day" or self.days.is_empty:
             return []
-        within = self._within("day", self.days.first, self.days.end)
-        before = self._within("first_day", None, self.days.first)
+        rows = (
+            f"SELECT session_id, {self.group.name} AS name FROM sessions_app_sessionusage"
+            f" WHERE kind = %(kind)s{self.filters}"
+        )
+        found = []
+        if self.part:
+            found.append(f"{rows} AND first_day < {MONTH}{self._within('day', first, end)}")
+            end = first and min(month_after(first), end or date.max)
+        if first is not None:
+            self.parameters["begins"] = first
+            found.append(f"{rows} AND {GOES_ON} @> %(begins)s::date{self._within('day', None, end)}")
+        if not found:
+            return []
+        rows = " UNION ALL ".join(found)
         return [
-            f"SELECT name, session_id, 1, {ZEROS} FROM (SELECT DISTINCT session_id, {self.group.name} AS name"
-            f" FROM sessions_app_sessionusage WHERE kind = %(kind)s AND first_day < day{self.filters}{within}{before})"
+            f"SELECT name, session_id, 1, {ZEROS} FROM (SELECT DISTINCT session_id, name FROM ({rows}) AS of_days)"
             " AS carried"
         ]
 
@@ -182,8 +222,10 @@ class _Statement:
         """What was used on parts of days, from the turns of the sessions that were at work on them."""
         edges = " UNION ALL ".join(self._edge(since, until) for since, until in self.days.edges)
         counted = ""
-        if self.by != "session" and not self.by_day:
+        if self.by != "session" and self.part != "day":
             within = self._within("o.day", self.days.first, self.days.end)
+            if self.part:
+                within += f" AND {MONTH.replace('day', 'o.day')} = {MONTH.replace('day', 'edge.day')}"
             counted = (
                 " WHERE NOT EXISTS (SELECT FROM sessions_app_sessionusage o WHERE o.session_id = edge.session_id"
                 f" AND o.kind = %(kind)s AND o.key = countersign_usage_key(edge.name){within})"
@@ -256,23 +298,27 @@ def groups(by: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
     )
 
 
-def ranked(by: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Rows of groups, the dearest first (days: the latest), each behind the number of all groups."""
+def ranked(by: str, scope: dict[str, Any], *, counted: bool = True) -> list[tuple[Any, ...]]:
+    """Rows of groups, the dearest first (days, months: the latest), each behind the number of all groups; without
+    ``counted`` not with all of their sessions.
+    """
     if by == "session":
         everything = total(scope)
         if (dearest := dearest_sessions.dearest(scope, everything[2])) is not None:
             return _ranked_sessions(scope, dearest, everything)
-    order = "name DESC" if by == "day" else f'{DEAREST}, name COLLATE "C" NULLS LAST'
+    order = "name DESC" if by in PARTS else f'{DEAREST}, name COLLATE "C" NULLS LAST'
     return _read(
-        _Statement(by, scope),
+        _Statement(by, scope, counted=counted),
         f"SELECT number, name, {GROUPS[by].about}, {USED} FROM (SELECT *, count(*) OVER () AS number FROM summed"
         f" ORDER BY {order} LIMIT %(limit)s) AS summed ORDER BY {order}",
     )
 
 
-def by_day(by: str, scope: dict[str, Any], names: list[str]) -> list[tuple[Any, ...]]:
-    """Rows ``"DAY NAME", about, USED`` of some agents, models or tools by name on each day; "" is without a name."""
-    statement = _Statement(f"day_{by}", scope | {"names": names})
+def by_part(part: str, by: str, scope: dict[str, Any], names: list[str]) -> list[tuple[Any, ...]]:
+    """Rows ``"DAY NAME", about, USED`` of some agents, models or tools by name in each day or month (its first day),
+    without all of their sessions; "" is without a name.
+    """
+    statement = _Statement(f"{part}_{by}", scope, names=names, counted=False)
     chosen = f"substr(name, {DAY + 1}) = ANY(%(names)s)"
     return _read(statement, f"SELECT name, {statement.group.about}, {USED} FROM summed WHERE {chosen} ORDER BY name")
 

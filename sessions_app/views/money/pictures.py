@@ -1,16 +1,15 @@
-"""What the usage page draws by day: a number of each day, or of its five largest agents, models or tools."""
+"""What the usage page draws by day or month: a number of each, or of its five largest agents, models or tools."""
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -19,10 +18,9 @@ from sessions_app.queries.money.usage import Period, Used
 from sessions_app.rendering import numbers, text
 from sessions_app.services.money import savings
 
+from .bars import LONG, Bars
 from .usage_filter import PICTURES, Asked
 
-MOST_DAYS = 1_100
-"""Of the picture: three years are 1 px a day."""
 TOP = 5
 COLOURS = ("ai", "data", "third", "fourth", "fifth", "elsewhere")
 WALLETS = ("ai", "data", "elsewhere")
@@ -32,16 +30,20 @@ Amounts = list[Decimal | int | None]
 
 @dataclass(slots=True)
 class Drawn:
-    """Series of a picture, with amounts by day in their order; ``texts`` says amounts otherwise than ``unit`` does."""
+    """Series of a picture, with amounts by the first day of each bar in the order of ``labels``; ``texts`` says them
+    otherwise than ``unit`` does.
+    """
 
     labels: list[str]
     unit: str
-    by_day: dict[str, Amounts]
+    amounts: dict[str, Amounts]
     texts: dict[str, list[str]] = field(default_factory=dict)
     colours: tuple[str, ...] = COLOURS
     note: str = ""
     narrowed: Mapping[str, str] = field(default_factory=dict)
-    """What the sessions behind a point have besides their day."""
+    """What the sessions behind a day have besides it."""
+    leads: str = ""
+    """Where a day leads, if not to all of its sessions."""
     is_stacked: bool = False
     """Whether all series are of those sessions, not the first alone."""
     has_others: bool = False
@@ -50,13 +52,29 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """What a picture is drawn of."""
+
+    asked: Asked
+    period: Period
+    bars: Bars
+    used: dict[str, Used]
+    """By the first day of each bar."""
+    rows: list[Any]
+    """Of the table, the dearest first."""
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
     """A picture as the page has it: JSON for the script, and the same as a table."""
 
     name: str
-    days: str
+    points: str
     series: str
     unit: str
+    by_month: bool
+    long: int
+    """Days of a period that is the longest to be drawn by day."""
     first: date
     last: date
     note: str
@@ -68,14 +86,22 @@ class Picture:
     rows: list[dict[str, Any]]
     """A table of its own, which the picture of latency has by model."""
 
+    @property
+    def form(self) -> str:
+        """How the first day of a bar is written, for the filter ``date``."""
+        return "M Y" if self.by_month else "j M Y"
 
-def picture_of(asked: Asked, period: Period, used: list[Used], rows: list[Any]) -> Picture:
-    """The picture that is asked for. ``used``: usage by day; ``rows``: of the table, the dearest first."""
-    by_day = {each.name or "": each for each in used}
-    days = _days(asked, sorted(by_day))
+    @property
+    def short_form(self) -> str:
+        return "M Y" if self.by_month else "j M"
+
+
+def picture_of(asked: Asked, period: Period, bars: Bars, used: list[Used], rows: list[Any]) -> Picture:
+    """The picture that is asked for. ``used``: usage by bar; ``rows``: of the table, the dearest first."""
+    view = View(asked, period, bars, {each.name or "": each for each in used}, rows)
     name = asked.values["picture"]
-    drawn = DRAWERS[name](asked, period, by_day, rows, days)
-    points = [_point(asked, drawn, f"{day}", by_day.get(f"{day}")) for day in days]
+    drawn = DRAWERS[name](view)
+    points = [_point(view, drawn, start) for start in bars.starts]
     filled = [point for point in points if any(point["amounts"])]
     series = [
         {"label": label, "colour": colour} for label, colour in zip(drawn.labels, _colours(drawn), strict=True)
@@ -83,9 +109,10 @@ def picture_of(asked: Asked, period: Period, used: list[Used], rows: list[Any]) 
     highest = max(filled, key=lambda point: _height(drawn, point), default=None)
     if highest and not _height(drawn, highest):
         highest = None
+    by_month = bars.part == "month"
     return Picture(
-        str(PICTURES[name]), json.dumps(points), json.dumps(series), drawn.unit, days[0], days[-1], drawn.note,
-        drawn.labels,
+        str(PICTURES[name]), json.dumps(points), json.dumps(series), drawn.unit, by_month, LONG, bars.first, bars.last,
+        f"{drawn.note} {drawn.leads}" if drawn.leads and not by_month else drawn.note, drawn.labels,
         [point | {"date": date.fromisoformat(point["day"])} for point in reversed(filled)],
         highest and highest | {"date": date.fromisoformat(highest["day"]), "total": _total(drawn, highest)},
         series if drawn.colours is not WALLETS and len(series) > 1 and filled else [], drawn.rows,
@@ -99,24 +126,18 @@ def _colours(drawn: Drawn) -> list[str]:
     return found
 
 
-def _days(asked: Asked, used: list[str]) -> list[date]:
-    """From the beginning of the period, or the first day with usage, to its end, today or the last with usage."""
-    today = timezone.now().astimezone(UTC).date()
-    last = (asked.until - timedelta(microseconds=1)).date() if asked.until else today
-    last = max([last, *map(date.fromisoformat, used[-1:])]) if not asked.until else last
-    first = asked.since.date() if asked.since else date.fromisoformat(used[0]) if used else last
-    count = min((last - first).days + 1, MOST_DAYS)
-    return [last - timedelta(days=back) for back in range(max(count, 1) - 1, -1, -1)]
-
-
-def _point(asked: Asked, drawn: Drawn, day: str, used: Used | None) -> dict[str, Any]:
-    """Amounts as numbers, for heights only, and as people read them."""
-    amounts = drawn.by_day.get(day, [None] * len(drawn.labels))
-    narrowed = {"used_from": day, "used_to": day} if not drawn.narrowed else drawn.narrowed | {"from": day, "to": day}
-    if drawn.narrowed:
-        narrowed |= {"used_from": "", "used_to": ""}
+def _point(view: View, drawn: Drawn, start: date) -> dict[str, Any]:
+    """Amounts as numbers, for heights only, and as people read them. Days lead to sessions, months to their days."""
+    day, used = f"{start}", view.used.get(f"{start}")
+    amounts = drawn.amounts.get(day, [None] * len(drawn.labels))
+    if view.bars.part == "month":
+        url = view.asked.month_url(start)
+    elif drawn.narrowed:
+        url = view.asked.sessions_url(**drawn.narrowed | {"from": day, "to": day, "used_from": "", "used_to": ""})
+    else:
+        url = view.asked.sessions_url(used_from=day, used_to=day)
     return {
-        "day": day, "url": asked.sessions_url(**narrowed), "sessions": used.sessions if used else 0,
+        "day": day, "url": url, "sessions": used.sessions if used else 0,
         "amounts": [max(0.0, float(amount or 0)) for amount in amounts],
         "texts": drawn.texts.get(day) or [_said(drawn.unit, amount) for amount in amounts],
     }  # fmt: skip
@@ -132,54 +153,51 @@ def _said(unit: str, amount: Decimal | int | None) -> str:
 
 
 def _height(drawn: Drawn, point: dict[str, Any]) -> float:
-    """What makes a day the highest: the sum of its amounts, or the first where its sessions are narrowed to that."""
+    """What makes a bar the highest: the sum of its amounts, or the first where its sessions are narrowed to that."""
     is_first = drawn.narrowed and not drawn.is_stacked
     return float(point["amounts"][0] if is_first else sum(point["amounts"]))
 
 
 def _total(drawn: Drawn, point: dict[str, Any]) -> str:
-    """The height of a day as people read it; of one series as that says it."""
+    """The height of a bar as people read it; of one series as that says it."""
     if len(point["texts"]) == 1:
         return str(point["texts"][0])
     return _said(drawn.unit, Decimal(repr(_height(drawn, point))))
 
 
-def _cost(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
-    if asked.by in NAMELESS:
-        return _largest(asked.by, period, days, rows, "usd", lambda used: used.all_costs.cost_amount)
+def _cost(view: View) -> Drawn:
+    if view.asked.by in NAMELESS:
+        return _largest(view, "usd", lambda used: used.all_costs.cost_amount)
     drawn = Drawn([gettext("AI wallet"), gettext("data wallet"), gettext("external")], "usd", {}, colours=WALLETS)
-    for day, used in days.items():
+    for day, used in view.used.items():
         parts = (used.here, used.elsewhere)
         ai, elsewhere = (part.cost_amount for part in parts)
         least = [bool(part.unpriced_tokens or part.under_reported) for part in parts]
-        drawn.by_day[day] = [ai, used.data, elsewhere]
+        drawn.amounts[day] = [ai, used.data, elsewhere]
         drawn.texts[day] = [
             numbers.money(ai, partial=least[0]), numbers.money(used.data), numbers.money(elsewhere, partial=least[1]),
         ]  # fmt: skip
     return drawn
 
 
-def _tokens(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
-    if asked.by in NAMELESS:
-        return _largest(asked.by, period, days, rows, "tokens", lambda used: used.total_tokens)
+def _tokens(view: View) -> Drawn:
+    if view.asked.by in NAMELESS:
+        return _largest(view, "tokens", lambda used: used.total_tokens)
     found: dict[str, Amounts] = {
         day: [used.input_tokens, used.cache_read_tokens, used.cache_write_tokens, used.output_tokens]
-        for day, used in days.items()
+        for day, used in view.used.items()
     }
     labels = [gettext("input"), gettext("cache read"), gettext("cache write"), gettext("output")]
     return Drawn(labels, "tokens", found)
 
 
-def _largest(
-    by: str, period: Period, days: dict[str, Used], rows: list[Any], unit: str,
-    measure: Callable[[Used], Decimal | int | None],
-) -> Drawn:  # fmt: skip
-    """The five largest of a grouping and the rest of each day, which adds up."""
-    top = sorted(rows, key=lambda row: -(measure(row.used) or 0))[:TOP]
+def _largest(view: View, unit: str, measure: Callable[[Used], Decimal | int | None]) -> Drawn:
+    """The five largest of a grouping and the rest of each bar, which adds up."""
+    by = view.asked.by
+    top = sorted(view.rows, key=lambda row: -(measure(row.used) or 0))[:TOP]
     names = [row.used.name or "" for row in top]
-    found: dict[str, Amounts] = {day: [None] * len(names) + [measure(used)] for day, used in days.items()}
-    kept = period.by_day(by, names)
-    for day, name, used in kept:
+    found: dict[str, Amounts] = {day: [None] * len(names) + [measure(used)] for day, used in view.used.items()}
+    for day, name, used in view.period.by_part(view.bars.part, by, names):
         amounts, amount = found.setdefault(day, [None] * (len(names) + 1)), measure(used)
         amounts[names.index(name)] = amount
         amounts[-1] = (amounts[-1] or 0) - (amount or 0)
@@ -189,16 +207,23 @@ def _largest(
     return Drawn(labels, unit, {day: amounts[:-1] for day, amounts in found.items()})
 
 
-def _savings(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
-    models = [used.name for used in period.ranked("model", limit=200)[0] if used.name]
+def _savings(view: View) -> Drawn:
+    models = [used.name for used in view.period.dearest("model", limit=200) if used.name]
+    steady = [model for model in models if savings.is_steady(model)]
+    changing = [model for model in models if model not in steady]
+    parts = [
+        *view.period.by_part(view.bars.part, "model", steady), *view.period.by_part("day", "model", changing),
+    ]  # fmt: skip
     by_model: dict[str, dict[str, Decimal]] = defaultdict(dict)
     unpriced = set()
-    for day, model, used in period.by_day("model", models):
-        amount = savings.saved(model, date.fromisoformat(day), used.cache_read_tokens, used.cache_write_tokens)
+    for first, model, used in parts:
+        day = date.fromisoformat(first)
+        amount = savings.saved(model, day, used.cache_read_tokens, used.cache_write_tokens)
         if amount is None:
             unpriced.add(model)
         elif amount:
-            by_model[model][day] = amount
+            start = view.bars.start(day)
+            by_model[model][start] = by_model[model].get(start, Decimal(0)) + amount
     top = sorted(by_model, key=lambda model: -sum(by_model[model].values()))
     shown, others = top[:TOP], top[TOP:]
     found: dict[str, Amounts] = {}
@@ -208,7 +233,7 @@ def _savings(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any
             found[day].append(sum((by_model[model].get(day, Decimal(0)) for model in others), Decimal(0)))
     note = gettext(
         "An estimate at list prices: what was read from caches at the price of input, less what writing to them cost"
-        " more than input. A day on which writing cost more has no bar."
+        " more than input. Where writing cost more there is no bar."
     )
     if unpriced:
         note += " " + gettext("No price is known for %(number)s of the models.") % {"number": len(unpriced)}
@@ -216,12 +241,13 @@ def _savings(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any
     return Drawn(labels or [gettext("cache savings")], "usd", found, note=note, has_others=bool(others))
 
 
-def _calls(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
-    tools = sorted((used for used in period.ranked("tool", limit=200)[0] if used.about), key=lambda used: -used.about)
+def _calls(view: View) -> Drawn:
+    dearest = view.period.dearest("tool", limit=200)
+    tools = sorted((used for used in dearest if used.about), key=lambda used: -used.about)
     shown = tools[:TOP]
     names = [used.name or "" for used in tools]
     found: dict[str, Amounts] = {}
-    for day, name, used in period.by_day("tool", names):
+    for day, name, used in view.period.by_part(view.bars.part, "tool", names):
         amounts = found.setdefault(day, [None] * (len(shown) + (len(tools) > TOP)))
         place = min(names.index(name), TOP)
         amounts[place] = (amounts[place] or 0) + (used.about or 0)
@@ -230,7 +256,8 @@ def _calls(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any],
     return Drawn(labels or [gettext("tool calls")], "count", found, has_others=len(tools) > TOP)
 
 
-def _errors(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
+def _errors(view: View) -> Drawn:
+    asked, bars = view.asked, view.bars
     labels = [gettext("sessions with errors"), gettext("sessions without errors")]
     narrowed = {"has_errors": "1"}
     if asked.values["origin"] or asked.values["tag"]:
@@ -239,87 +266,102 @@ def _errors(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any]
         )
         return Drawn(labels, "count", {}, colours=("wrong", "elsewhere"), note=note, narrowed=narrowed)
     if asked.by == "model":
-        return _errors_by_model(asked, period, shown)
-    began = agent_days.began(period.workspace_id, shown[0], shown[-1], asked.values["agent"])
-    found: dict[str, Amounts] = {f"{each.day}": [each.failing, each.sessions - each.failing] for each in began}
-    note = gettext("Sessions by the day on which they began; each leads to those with errors.")
-    return Drawn(labels, "count", found, colours=("wrong", "elsewhere"), note=note, narrowed=narrowed)
-
-
-def _errors_by_model(asked: Asked, period: Period, shown: list[date]) -> Drawn:
-    failing = outcomes.failing_by_model(period.workspace_id, shown[0], shown[-1], asked.values["agent"])
-    models = sorted(failing, key=lambda model: (-sum(failing[model].values()), model))
+        return _errors_by_model(view)
     found: dict[str, Amounts] = {}
-    for day in sorted({day for counts in failing.values() for day in counts}):
-        amounts: Amounts = [failing[model].get(day) for model in models[:TOP]]
+    for each in agent_days.began(view.period.workspace_id, bars.first, bars.last, asked.values["agent"]):
+        failing, others = found.get(bars.start(each.day), (0, 0))
+        found[bars.start(each.day)] = [
+            (failing or 0) + each.failing, (others or 0) + each.sessions - each.failing,
+        ]  # fmt: skip
+    return Drawn(
+        labels, "count", found, colours=("wrong", "elsewhere"), narrowed=narrowed,
+        note=gettext("Sessions by the day on which they began."), leads=gettext("Each leads to those with errors."),
+    )  # fmt: skip
+
+
+def _errors_by_model(view: View) -> Drawn:
+    by_model = outcomes.failing_by_model(
+        view.period.workspace_id, view.bars.first, view.bars.last, view.asked.values["agent"]
+    )
+    failing: dict[str, Counter[str]] = {}
+    for model, counts in by_model.items():
+        failing[model] = Counter()
+        for day, count in counts.items():
+            failing[model][view.bars.start(day)] += count
+    models = sorted(failing, key=lambda model: (-failing[model].total(), model))
+    found: dict[str, Amounts] = {}
+    for start in sorted({start for counts in failing.values() for start in counts}):
+        amounts: Amounts = [failing[model].get(start) for model in models[:TOP]]
         if models[TOP:]:
-            amounts.append(sum(failing[model].get(day, 0) for model in models[TOP:]))
-        found[f"{day}"] = amounts
+            amounts.append(sum(failing[model][start] for model in models[TOP:]))
+        found[start] = amounts
     labels = [text.first_line(model, 40) or str(NAMELESS["model"]) for model in models[:TOP]]
     labels += [gettext("others")] * bool(models[TOP:])
     note = gettext(
-        "Sessions with errors by the day on which they began, for each model that they used; each day leads to all of"
-        " them. Of more than %(most)s the latest are counted."
+        "Sessions with errors by the day on which they began, for each model that they used. Of more than %(most)s the"
+        " latest are counted."
     ) % {"most": f"{outcomes.MOST:,}"}
-    narrowed = {"has_errors": "1"}
     return Drawn(
-        labels or [gettext("sessions with errors")], "count", found, note=note, narrowed=narrowed, is_stacked=True,
+        labels or [gettext("sessions with errors")], "count", found, note=note, narrowed={"has_errors": "1"},
+        leads=gettext("Each day leads to all of its sessions with errors."), is_stacked=True,
         has_others=bool(models[TOP:]),
     )  # fmt: skip
 
 
-def _accepted(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
+def _accepted(view: View) -> Drawn:
+    asked, bars = view.asked, view.bars
     labels, narrowed = [gettext("cost per accepted session")], {"verdict": "pass"}
     if asked.values["origin"] or asked.values["tag"]:
         note = gettext("Accepted sessions are counted by agent and day only: take the filters of origin and tag away.")
         return Drawn(labels, "usd", {}, note=note, narrowed=narrowed)
-    reviewed = outcomes.reviewed(period.workspace_id, shown[0], shown[-1], asked.values["agent"])
-    drawn = Drawn(labels, "usd", {}, narrowed=narrowed)
-    for each in reviewed:
+    reviewed: dict[str, outcomes.Reviewed] = {}
+    for each in outcomes.reviewed(view.period.workspace_id, bars.first, bars.last, asked.values["agent"]):
+        start = bars.start(each.day)
+        reviewed[start] = each.with_those_of(reviewed[start]) if start in reviewed else each
+    drawn = Drawn(labels, "usd", {}, narrowed=narrowed, leads=gettext("Each day leads to the accepted ones."))
+    for start, each in reviewed.items():
         if each.accepted:
             cost = each.spent / each.accepted
-            drawn.by_day[f"{each.day}"] = [cost]
+            drawn.amounts[start] = [cost]
             counted = {"accepted": each.accepted, "all": each.sessions}
             share = gettext("%(accepted)s of %(all)s accepted") % counted
-            drawn.texts[f"{each.day}"] = [f"{numbers.money(cost)}, {share}"]
-    refused = sum(each.spent for each in reviewed if not each.accepted)
+            drawn.texts[start] = [f"{numbers.money(cost)}, {share}"]
+    refused = sum(each.spent for each in reviewed.values() if not each.accepted)
     drawn.note = gettext(
-        "What the reviewed sessions that began on a day cost in all, those that were not accepted too, for each that"
-        " is: whose verdicts say pass. Each day leads to the accepted ones. Sessions nobody has reviewed do not count."
+        "What the reviewed sessions that began then cost in all, those that were not accepted too, for each that"
+        " is: whose verdicts say pass. Sessions nobody has reviewed do not count."
     )
     if refused:
-        without = gettext("On days without any accepted one, reviewed sessions cost %(cost)s.")
+        without = gettext("Where none was accepted, reviewed sessions cost %(cost)s.")
         drawn.note += " " + without % {"cost": numbers.money(refused)}
     return drawn
 
 
-def _latency(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
-    same = {name: asked.values[name] for name in ("agent", "origin", "tag")}
-    used = [day for day in shown if f"{day}" in days]
-    found = latencies.latencies(period.workspace_id, used, **same)
+def _latency(view: View) -> Drawn:
+    same = {name: view.asked.values[name] for name in ("agent", "origin", "tag")}
+    parts = [(start, view.bars.end(start)) for start in view.bars.starts if f"{start}" in view.used]
+    found = latencies.latencies(view.period.workspace_id, parts, **same)
     drawn = Drawn([gettext("half within"), gettext("95 % within")], "ms", {}, narrowed={"fold": "no"}, is_stacked=True)
-    for day, took in found.by_day.items():
-        drawn.by_day[f"{day}"] = [took.p50, took.p95 - took.p50]
-        drawn.texts[f"{day}"] = [numbers.duration(took.p50), numbers.duration(took.p95)]
+    for first, took in found.by_part.items():
+        drawn.amounts[f"{first}"] = [took.p50, took.p95 - took.p50]
+        drawn.texts[f"{first}"] = [numbers.duration(took.p50), numbers.duration(took.p95)]
     for model, took in found.by_model.items():
-        url = asked.sessions_url(model=model) if model else ""
+        url = view.asked.sessions_url(model=model) if model else ""
         drawn.rows.append({"label": model or NAMELESS["model"], "took": took, "url": url})
     drawn.note = gettext(
-        "How long model requests took, from what they answer to the end of the response, by the day on which their"
-        " session began: measured on a sample, the last %(requests)s requests of at most %(sessions)s sessions, the"
-        " newest of each day; of more than %(days)s days with any the latest."
-    ) % {"requests": latencies.REQUESTS, "sessions": latencies.SESSIONS, "days": latencies.MOST_DAYS}
+        "How long model requests took, from what they answer to the end of the response, by when their session began:"
+        " measured on a sample, the last %(requests)s requests of at most %(sessions)s sessions, the newest of each."
+    ) % {"requests": latencies.REQUESTS, "sessions": latencies.SESSIONS}
     return drawn
 
 
-def _runtime(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], shown: list[date]) -> Drawn:
-    found: dict[str, Amounts] = {day: [used.runtime_ms] for day, used in days.items() if used.runtime_ms}
+def _runtime(view: View) -> Drawn:
+    found: dict[str, Amounts] = {day: [used.runtime_ms] for day, used in view.used.items() if used.runtime_ms}
     note = gettext("Of turns that ran here. Those of agents elsewhere are not reported.")
     return Drawn([gettext("runtime")], "ms", found, note=note)
 
 
-DRAWERS: dict[str, Callable[[Asked, Period, dict[str, Used], list[Any], list[date]], Drawn]] = {
+DRAWERS: dict[str, Callable[[View], Drawn]] = {
     "cost": _cost, "tokens": _tokens, "savings": _savings, "calls": _calls, "errors": _errors, "latency": _latency,
-    "runtime": _runtime,
-    "accepted": _accepted,
+    "runtime": _runtime, "accepted": _accepted,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Usage page: tokens and money of a period as a chart of its days, and the table that adds up to it."""
+"""Usage page: tokens and money of a period as a chart of its days or months, and the table that adds up to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sessions_app.queries.money.usage import Period, Used
 from .. import access
 from ..pages import page_or_fragment
 from ..tables import csv_response
-from . import pictures, reconciling
+from . import bars, pictures, reconciling
 from .usage_filter import EVER, GROUPS, PICTURES, Asked, read
 
 NAMELESS = {"model": _("no model stated"), "tool": _("no tool called")}
@@ -36,12 +36,13 @@ HEAD = (
 
 @dataclass(frozen=True)
 class Row:
-    """Row of the table, with the URL of its sessions."""
+    """Row of the table, with the URL of its sessions; that of a month leads to its days."""
 
     label: str
     url: str
     used: Used
     day: date | None = None
+    """The day, or the first of the month."""
 
 
 @require_safe
@@ -50,7 +51,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     """The URL holds period, filters and grouping; ``all=1`` lifts the limit of rows."""
     asked = read(request.GET, numbers_only=request.member.numbers_only)
     context: dict[str, Any] = {
-        "asked": asked, "groups": _groups(asked), "pictures": _pictures(asked), "periods": _periods(asked),
+        "asked": asked, "pictures": _pictures(asked), "periods": _periods(asked),
         "query": asked.query(),
         "agents": agent_choices(request), "origins": Session.Origin.choices,
     }  # fmt: skip
@@ -68,12 +69,16 @@ def agent_choices(request: access.DeskRequest) -> QuerySet[Agent]:
 
 def _table_context(request: access.DeskRequest, asked: Asked) -> dict[str, Any]:
     period = _period_of(request, asked)
-    days, _ = period.ranked("day", limit=ALL_ROWS)
-    rows, count = _rows(period, asked, days)
+    shown, used = bars.read(asked, period)
+    if asked.by == "day":
+        rows, count = [_row_of_bar(asked, shown, each) for each in used], len(used)
+    else:
+        rows, count = _rows(period, asked)
     total = period.total()
     return {
-        "rows": rows, "count": count, "total": total, "label": GROUPS[asked.by],
-        "chart": pictures.picture_of(asked, period, days, rows),
+        "rows": rows, "count": count, "total": total, "groups": _groups(asked, shown),
+        "label": _label(asked.by, GROUPS[asked.by], shown),
+        "chart": pictures.picture_of(asked, period, shown, used, rows),
         "has_runtime": asked.by not in NAMELESS, "all_sessions": asked.sessions_url(),
         "outside": reconciling.outside(period, total), "ever": asked.query(to="", **{"from": EVER}),
         "compared": reconciling.compared(request.member.workspace_id, asked.sessions_query(), total),
@@ -100,12 +105,16 @@ def _period_of(request: access.DeskRequest, asked: Asked) -> Period:
     return Period(request.member.workspace_id, asked.since, asked.until, **same)
 
 
-def _rows(period: Period, asked: Asked, days: list[Used] | None = None) -> tuple[list[Row], int]:
+def _row_of_bar(asked: Asked, shown: bars.Bars, used: Used) -> Row:
+    name = used.name or ""
+    start = date.fromisoformat(name)
+    url = asked.month_url(start) if shown.part == "month" else asked.sessions_url(used_from=name, used_to=name)
+    return Row(name, url, used, start)
+
+
+def _rows(period: Period, asked: Asked) -> tuple[list[Row], int]:
     """Lines of the table, and how many groups there are."""
-    if asked.by == "day" and days is not None:
-        found, count = days, len(days)
-    else:
-        found, count = period.ranked(asked.by, limit=ALL_ROWS if asked.values["all"] or asked.by == "day" else ROWS)
+    found, count = period.ranked(asked.by, limit=ALL_ROWS if asked.values["all"] or asked.by == "day" else ROWS)
     agents = {}
     if asked.by == "session":
         agents = dict(Session.objects.filter(pk__in=[used.name for used in found]).values_list("pk", "agent_id"))
@@ -118,10 +127,8 @@ def _row(asked: Asked, used: Used, urls: dict[str, str]) -> Row:
     if asked.by == "session":
         label = used.about or f"Session {name[-6:]}" if name else str(ERASED)
         return Row(label, urls.get(name, ""), used)
-    if asked.by == "day":
-        return Row(name, asked.sessions_url(used_from=name, used_to=name), used, date.fromisoformat(name))
     narrowed = {asked.by: name} if name else {}
-    label = used.about or "" if asked.by == "agent" else name or str(NAMELESS[asked.by])
+    label = used.about or "" if asked.by == "agent" else name or str(NAMELESS.get(asked.by, ""))
     return Row(label, asked.sessions_url(**narrowed), used)
 
 
@@ -135,9 +142,13 @@ def _cells(asked: Asked, label: str, used: Used) -> list[Any]:
     ]  # fmt: skip
 
 
-def _groups(asked: Asked) -> list[tuple[str, bool, str]]:
+def _groups(asked: Asked, shown: bars.Bars) -> list[tuple[str, bool, str]]:
     """Choices of grouping: label, whether it is chosen, URL."""
-    return [(str(text), name == asked.by, asked.query(by=name)) for name, text in asked.groups.items()]
+    return [(_label(name, text, shown), name == asked.by, asked.query(by=name)) for name, text in asked.groups.items()]
+
+
+def _label(by: str, text: Any, shown: bars.Bars) -> str:
+    return gettext("Month") if (by, shown.part) == ("day", "month") else str(text)
 
 
 def _pictures(asked: Asked) -> list[tuple[str, bool, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.http import QueryDict
@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from sessions_app.models import Session
 from sessions_app.queries.money.budgets import midnight
+from sessions_app.queries.money.days import month_after
 from sessions_app.queries.sessions import session_filter
 from sessions_app.queries.sessions.conditions import BadFilter
 
@@ -62,6 +63,13 @@ class Asked:
             if value and (name, value) not in (("by", "day"), ("picture", "cost")):
                 query[name] = value
         return f"?{query.urlencode()}" if query else "?"
+
+    def month_url(self, month: date) -> str:
+        """This page of one month, as far as it is in the period; ``month`` is its first day."""
+        end = month_after(month)
+        since = self.values["from"] if self.since and self.since.date() > month else f"{month}"
+        until = self.values["to"] if self.until and self.until.date() < end else f"{end - timedelta(days=1)}"
+        return f"{reverse('usage')}{self.query(**{'from': since, 'to': until})}"
 
     def sessions_query(self, **narrowed: str) -> QueryDict:
         """The filter of the list of the sessions that the numbers are of."""

@@ -100,6 +100,26 @@ def test_every_grouping_filter_and_period_is_what_the_turns_say(agent, workspace
     check(workspace, NOON + 3 * DAY)
 
 
+@pytest.mark.parametrize("by", ["agent", "model", "tool"])
+def test_names_in_each_month_are_the_sums_of_their_days(agent, workspace, by):
+    one_of_each(agent)
+    for is_folded in (False, True):
+        for scope in scopes(workspace, NOON):
+            filters = {name: scope[name] for name in ("agent", "origin", "tag")}
+            period = usage.Period(workspace.pk, scope["from"], scope["to"], **filters)
+            groups = period.groups(by, limit=99)
+            names = [each.name or "" for each in groups]
+            spent = {
+                part: sum(used.all_costs.cost_amount or 0 for _, _, used in period.by_part(part, by, names))
+                for part in ("day", "month")
+            }
+            assert spent["month"] == spent["day"] == sum(each.all_costs.cost_amount or 0 for each in groups), scope
+            if names:
+                last = [each for each in period.by_part("month", by, names) if each[1] == names[-1]]
+                assert period.by_part("month", by, names[-1:]) == last != []
+        assert is_folded or totals.fold()
+
+
 def test_sessions_are_ranked_without_adding_all_of_them_up(agent, workspace, document_storage, monkeypatch):
     monkeypatch.setattr(dearest_sessions, "FEW", 0)
     made = [*one_of_each(agent), *(ran(agent, cost, at=NOON) for cost in ("0.2", "0.2", "0", None, None, "0.7"))]

@@ -35,7 +35,8 @@ def talk(agent, model: str, seconds: list[float], at: datetime = DAY, **changes)
 
 
 def of(workspace, **filters) -> latencies.Latencies:
-    return latencies.latencies(workspace.pk, [DAY.date(), DAY.date() + timedelta(days=1)], **filters)
+    first, second, third = (DAY.date() + timedelta(days=later) for later in range(3))
+    return latencies.latencies(workspace.pk, [(first, second), (second, third)], **filters)
 
 
 def test_half_and_nearly_all_of_the_requests_by_model_and_by_day(agent, workspace):
@@ -44,7 +45,7 @@ def test_half_and_nearly_all_of_the_requests_by_model_and_by_day(agent, workspac
     found = of(workspace)
     assert found.by_model["fast"] == latencies.Latency(4, 1, 1_000, 9_000)
     assert found.by_model["slow"] == latencies.Latency(2, 1, 20_000, 40_000)
-    assert found.by_day[DAY.date()].p95 == 9_000 and found.total.requests == 6
+    assert found.by_part[DAY.date()].p95 == 9_000 and found.total.requests == 6
     assert set(of(workspace, origin="import").by_model) == set(of(workspace, tag="vip").by_model) == {"slow"}
     assert set(of(workspace, agent=agent.slug).by_model) == {"fast", "slow"} and not of(workspace, agent="no").by_model
 

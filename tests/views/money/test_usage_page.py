@@ -44,7 +44,7 @@ def download(client, query: str = "") -> list[list[str]]:
 
 def days(client, query: str = "") -> dict[str, dict]:
     """What the picture is drawn from, by day."""
-    data = re.search(r'data-days="([^"]*)"', client.get(f"/usage/{query}").content.decode()).group(1)
+    data = re.search(r'data-points="([^"]*)"', client.get(f"/usage/{query}").content.decode()).group(1)
     return {point["day"]: point for point in json.loads(unescape(data))}
 
 
@@ -109,7 +109,7 @@ def test_output_that_was_not_counted_to_the_end_is_at_least(viewer, agent):
 def test_a_day_begins_at_midnight_utc(viewer, agent):
     ran(agent, "1", at=MIDNIGHT - timedelta(microseconds=1))
     ran(agent, "2", at=MIDNIGHT)
-    assert [(row[0], row[-1]) for row in table(viewer, "?from=ever")[:-1]] == [
+    assert [(row[0], row[-1]) for row in table(viewer, "?from=2026-03-01&to=2026-03-31")[:-1]] == [
         ("3 Mar 2026", "$2.00"), ("2 Mar 2026", "$1.00"),
     ]  # fmt: skip
     assert table(viewer, "?from=2026-03-03&to=2026-03-03")[-1][-1] == "$2.00"
@@ -124,6 +124,85 @@ def test_without_a_period_the_last_thirty_days_count(viewer, agent):
     picture = days(viewer)
     assert (len(picture), min(picture)) == (30, f"{first:%Y-%m-%d}")
     assert table(viewer, "?from=ever")[-1][-1] == "$3.00"
+
+
+QUARTER = "from=2026-01-30&to=2026-05-01"
+
+
+def over_a_quarter(agent) -> None:
+    """92 days with usage in four of them, in three months, one session going on in the next."""
+    for day, cost in ((datetime(2026, 1, 30, tzinfo=UTC), "1"), (datetime(2026, 2, 28, tzinfo=UTC), "2"),
+                      (datetime(2026, 5, 1, 23, 59, tzinfo=UTC), "4")):  # fmt: skip
+        session = ran(agent, cost, at=day, model=f"m-{cost}", tool="lookup", price="0.02")
+    later = [user(at=datetime(2026, 5, 2, 1, tzinfo=UTC)), answer("later", "m-4", output_tokens=5, cost=Decimal("8"))]
+    events.append(session.pk, later, origin=links.RUNTIME)
+
+
+def test_a_quarter_is_drawn_by_day_and_a_longer_period_by_month(viewer, agent):
+    over_a_quarter(agent)
+    assert len(days(viewer, f"?{QUARTER}")) == 92
+    longer = f"?{QUARTER.replace('05-01', '05-02')}"
+    months = days(viewer, longer)
+    assert list(months) == ["2026-01-01", "2026-02-01", "2026-03-01", "2026-04-01", "2026-05-01"]
+    assert [round(sum(point["amounts"]), 2) for point in months.values()] == [1.02, 2.02, 0, 0, 12.02]
+    assert [point["sessions"] for point in months.values()] == [1, 1, 0, 0, 1]
+    rows = table(viewer, longer)
+    assert [(row[0], row[1], row[-1]) for row in rows] == [
+        ("May 2026", "1", "$12.02"), ("Feb 2026", "1", "$2.02"), ("Jan 2026", "1", "$1.02"), ("Total", "3", "$15.06"),
+    ]  # fmt: skip
+    page = words(viewer.get(f"/usage/{longer}"))
+    assert "Cost a month from 30 Jan 2026 to 2 May 2026, which are more than 92 days" in page
+    assert "By month" in page and "CSV by day" in page and "Highest: May 2026 , $12.02." in page
+    assert [row[0] for row in download(viewer, longer)[1:]] == [
+        "2026-05-02", "2026-05-01", "2026-02-28", "2026-01-30", "Total",
+    ]  # fmt: skip
+
+
+def test_a_month_leads_to_its_days_within_the_period(viewer, agent):
+    over_a_quarter(agent)
+    longer = f"?{QUARTER.replace('05-01', '05-02')}&by=model&picture=tokens"
+    urls = [point["url"] for point in days(viewer, longer).values()]
+    assert urls[0] == "/usage/?by=model&picture=tokens&from=2026-01-30&to=2026-01-31"
+    assert urls[1].endswith("from=2026-02-01&to=2026-02-28") and urls[-1].endswith("from=2026-05-01&to=2026-05-02")
+    assert [day for day, point in days(viewer, urls[-1].removeprefix("/usage/")).items() if any(point["amounts"])] == [
+        "2026-05-01", "2026-05-02",
+    ]  # fmt: skip
+
+
+def test_all_time_begins_with_its_first_usage_and_is_short_while_that_is(viewer, agent):
+    ran(agent, at=timezone.now() - timedelta(days=20))
+    assert 21 <= len(days(viewer, "?from=ever")) <= 51
+    ran(agent, at=timezone.now() - timedelta(days=200))
+    assert list(days(viewer, "?from=ever")) == sorted({f"{timezone.now() - timedelta(days=back):%Y-%m-01}"
+                                                       for back in range(201)})  # fmt: skip
+
+
+@pytest.mark.parametrize("picture", ["cost", "tokens", "savings", "calls", "errors", "latency", "runtime", "accepted"])
+@pytest.mark.parametrize("by", ["day", "agent", "model", "tool"])
+def test_months_of_each_picture_are_the_sums_of_their_days(viewer, agent, by, picture):
+    over_a_quarter(agent)
+    usage = Usage(cache_read_tokens=1_000_000)
+    for at in (datetime(2026, 2, 2, tzinfo=UTC), datetime(2026, 2, 3, tzinfo=UTC)):
+        session = session_of(agent, errors=1, model_names=[OPUS], cost="2", verdict="pass")
+        began(session, at)
+        answered = EventDraft(
+            "agent_message",
+            "b",
+            at=at + timedelta(seconds=2),
+            model=OPUS,
+            request=f"{at}",
+            usage=usage,
+            cost=Decimal(1),
+        )
+        events.append(session.pk, [user(at=at), answered], origin=links.RUNTIME)
+    query = f"by={by}&picture={picture}"
+    february = days(viewer, f"?from=2026-02-01&to=2026-02-28&{query}")
+    month = days(viewer, f"?from=2026-02-01&to=2026-06-30&{query}")["2026-02-01"]
+    by_day = [sum(point["amounts"]) for point in february.values()]
+    if picture in ("latency", "accepted"):  # of all sessions together, which are alike here
+        assert sum(month["amounts"]) == max(by_day) > 0
+    else:
+        assert sum(month["amounts"]) == pytest.approx(sum(by_day)) and sum(by_day) > 0
 
 
 def test_filters_are_those_of_the_session_list(viewer, agent):
@@ -285,7 +364,7 @@ def drawn(client, query: str) -> tuple[list[str], dict[str, list[str]]]:
     """Names of the series of a picture, and what each day with an amount says."""
     html = client.get(f"/usage/{query}").content.decode()
     series, points = (
-        json.loads(unescape(re.search(f'data-{name}="([^"]*)"', html).group(1))) for name in ("series", "days")
+        json.loads(unescape(re.search(f'data-{name}="([^"]*)"', html).group(1))) for name in ("series", "points")
     )
     return [one["label"] for one in series], {each["day"]: each["texts"] for each in points if any(each["amounts"])}
 

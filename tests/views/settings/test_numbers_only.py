@@ -150,5 +150,5 @@ def test_only_a_viewer_can_be_so(workspace, nora):
 
 def test_json_of_the_picture_has_no_addresses(nora, hush):
     page = nora.get("/usage/").content.decode()
-    days = json.loads(page.split('data-days="', 1)[1].split('"', 1)[0].replace("&quot;", '"'))
+    days = json.loads(page.split('data-points="', 1)[1].split('"', 1)[0].replace("&quot;", '"'))
     assert {day["url"] for day in days} == {""}
