@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from ..drafts import Draft, EventDraft, FormatError, ToolDraft, Usage
+from ..drafts import Draft, EventDraft, Finding, FormatError, ToolDraft, Usage
 from .common.agents.pieces import MEDIA, Piece, piece_of, pieces_of
 from .common.agents.reading import PERSON, AgentReading
 from .common.apis.openai import usage_of
@@ -73,6 +73,9 @@ def _joined(items: Iterable[Item]) -> Iterator[Item]:
     said: list[str] = []
     size = 0
     for item in items:
+        if isinstance(item, Finding):
+            yield item
+            continue
         text = _chunk_text(item)
         if held is not None and isinstance(item, Line) and text is not None and size < MOST and _same(held, item):
             said.append(text)

@@ -19,12 +19,12 @@ import ijson
 from ..drafts import Draft, EventDraft, Finding, FormatError, Kind, ToolDraft, Usage
 from .common.calls import Call, id_of
 from .common.documents import read_whole
-from .common.head import SIZES, Head, open_gzip
+from .common.head import Head, open_gzip, telling
 from .common.jsonio import Unreadable, dumps, loads
-from .common.lines import Actor, Item, Line, fingerprint, json_lines
+from .common.lines import Actor, Item, Line, fingerprint
 from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
 from .common.reading import FactsReading, unknown_type
-from .common.records import listed
+from .common.records import lines_or_list, listed
 from .common.streamed import items
 from .common.times import parse
 from .common.usage import uncached
@@ -50,7 +50,7 @@ SPOKEN = ("gemini", "model")
 
 def detect(head: Head) -> bool:
     """By the first lines of the appended kind, or the keys of the document."""
-    if any(_is_record(line) for line in head.lines):
+    if any(_is_record(line) for line in head.records):
         return True
     shape = head.shape
     session = shape.get("messages") == "[" and isinstance(shape.get("sessionId"), str) and "projectHash" in shape
@@ -64,12 +64,11 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     among its first lines, or is an old document that is too large or broken from its beginning.
     """
     plain = open_gzip(source)
-    head = Head(plain.read(SIZES[0]))
-    plain.seek(0)
+    head = telling(plain, detect)
     if (wrapper := _saved(head)) is not None:
         return GeminiReading().run(_conversation(plain, wrapper))
-    lines = any(_is_record(line) for line in head.lines) or head.shape.get("messages") != "["
-    return GeminiReading().run(json_lines(plain, NAME, packed=plain is not source) if lines else _document(plain))
+    lines = any(_is_record(line) for line in head.records) or head.shape.get("messages") != "["
+    return GeminiReading().run(lines_or_list(source, NAME) if lines else _document(plain))
 
 
 def _is_record(line: dict[str, Any]) -> bool:

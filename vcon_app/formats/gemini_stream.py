@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from ..drafts import Draft, Usage
+from ..drafts import Draft, Finding, Usage
 from .common.agents.pieces import Piece
 from .common.agents.reading import AgentReading
 from .common.calls import id_of
@@ -48,6 +48,9 @@ def _joined(items: Iterable[Item]) -> Iterator[Item]:
     said: list[str] = []
     size = 0
     for item in items:
+        if isinstance(item, Finding):
+            yield item
+            continue
         is_piece = isinstance(item, Line) and item.value.get("delta") is True and item.value.get("type") == "message"
         if held is not None and isinstance(item, Line) and is_piece and size < MOST and _same(held, item):
             said.append(text_of(item.value.get("content")))

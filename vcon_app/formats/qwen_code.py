@@ -11,10 +11,11 @@ from typing import Any, BinaryIO
 from ..drafts import Draft, EventDraft, Finding, Kind, ToolDraft, Usage
 from .common.calls import Call, id_of, server_of
 from .common.facts import ID_LIMIT
-from .common.head import Head, open_gzip
-from .common.lines import Actor, Line, fingerprint, json_lines
+from .common.head import Head
+from .common.lines import Actor, Line, fingerprint
 from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
 from .common.reading import REMEMBERED, FactsReading, unknown_type
+from .common.records import lines_or_list
 from .common.usage import uncached
 from .common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .contract import Spec
@@ -46,7 +47,7 @@ NOTES = frozenset({
 def detect(head: Head) -> bool:
     """By the parts of a message, which Claude Code does not have, or by what only Qwen Code writes beside them."""
     first = head.shape  # two objects may be glued on the first line, which is then no line of JSON
-    return any(_is_ours(line) for line in head.lines) or (
+    return any(_is_ours(line) for line in head.records) or (
         first.get("message.parts") == "[" and isinstance(first.get("uuid"), str) and "sessionId" in first
     )
 
@@ -57,8 +58,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     ``source`` can be sought and may be compressed with gzip. Raises ``FormatError`` when the file holds no JSON
     object among its first lines, or unpacks to too much.
     """
-    plain = open_gzip(source)
-    return QwenReading().run(json_lines(plain, NAME, packed=plain is not source))
+    return QwenReading().run(lines_or_list(source, NAME))
 
 
 def _is_ours(line: dict[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from ...drafts import Draft, Usage
+from ...drafts import Draft, Finding, Usage
 from ..common.agents.pieces import Piece, pieces_of, with_context
 from ..common.agents.places import session_of
 from ..common.agents.reading import AgentReading
@@ -68,6 +68,9 @@ def _whole(items: Iterable[Item]) -> Iterator[Item]:
     """Rows without those half texts that a later row repeats in whole."""
     held: Line | None = None
     for item in items:
+        if isinstance(item, Finding):
+            yield item
+            continue
         if held and not (isinstance(item, Line) and _goes_on(held.value, item.value)):
             yield held
         held = item if isinstance(item, Line) and item.value.get("partial") is True else None

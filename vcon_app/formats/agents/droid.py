@@ -42,6 +42,8 @@ def detect(head: Head) -> bool:
 
 def _is_streamed(line: dict[str, Any]) -> bool:
     kind = line.get("type")
+    if kind == "system":
+        return line.get("subtype") == "init" and "sessionId" in line and "reasoning_effort" in line
     if kind == "tool_call":
         return "toolName" in line and "parameters" in line
     return (kind == "completion" and "finalText" in line) or (

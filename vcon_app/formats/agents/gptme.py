@@ -20,18 +20,26 @@ NAME = "gptme"
 SPEC = Spec(name=NAME, title="gptme", grows="lines")
 PLACE = re.compile(r"logs/([^/]+)/conversation\.jsonl$")
 ROLES = frozenset({"system", "user", "assistant", "tool"})
-KEPT = frozenset({"role", "content", "timestamp", "metadata", "pinned", "hide", "files", "call_id", "file_hashes"})
+OWN = frozenset({"pinned", "hide", "file_hashes", "ui_only", "ephemeral_ttl"})
+"""Members of a message that no other tool writes beside its role."""
+KEPT = OWN | {"role", "content", "timestamp", "metadata", "files", "call_id"}
+OF_OTHERS = frozenset({"type", "uuid", "id", "sessionId", "session_id", "message_id", "model_id", "parts", "message"})
 
 
 def detect(head: Head) -> bool:
-    """By lines that have a role, a text and a time, and nothing that is not gptme's."""
+    """By lines that have a role, a text and a time; a member that is not gptme's may stand there where one does that is
+    gptme's alone."""
     lines = head.records
-    if not lines:
+    if not lines or not all(map(_is_message, lines)):
         return False
-    return all(
-        line.keys() <= KEPT and text_of(line.get("role")) in ROLES and isinstance(line.get("content"), str)
-        and isinstance(line.get("timestamp"), str) for line in lines
-    )  # fmt: skip
+    return all(line.keys() <= KEPT for line in lines) or (
+        any(OWN & line.keys() for line in lines) and not any(OF_OTHERS & line.keys() for line in lines)
+    )
+
+
+def _is_message(line: dict[str, Any]) -> bool:
+    said = text_of(line.get("role")) in ROLES and isinstance(line.get("content"), str)
+    return said and isinstance(line.get("timestamp"), str)
 
 
 def session_in_path(path: str) -> str | None:
@@ -45,7 +53,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
 
 
 def usage_of(stated: dict[str, Any]) -> Usage | None:
-    """Tokens of a response; the cache is counted apart."""
+    """Tokens of a response, which stood by themselves among ``metadata`` before; the cache is counted apart."""
     names = ("input_tokens", "cache_read_tokens", "cache_creation_tokens", "output_tokens")
     counts = [count_of(stated.get(name)) for name in names]
     return Usage(*counts) if any(count is not None for count in counts) else None
@@ -64,7 +72,7 @@ class GptmeReading(ChatReading):
         data = scalars_of({"pinned": value.get("pinned"), "hide": value.get("hide")}) | (
             {"files": files} if files else {}
         )
-        usage = usage_of(dict_of(more.get("usage")))
+        usage = usage_of(dict_of(more.get("usage")) or more)
         message = {**value, "tool_call_id": value.get("call_id")}
         yield from self.chat(
             line, message, model=more.get("model"), usage=usage, cost=dollars(more.get("cost")), data=data

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from itertools import chain
 from typing import Any, BinaryIO
 
-from ...drafts import Draft, Usage
+from ...drafts import Draft, EventDraft, Finding, Usage
 from ..common.agents.pieces import Piece, readable, shown
 from ..common.agents.reading import AgentReading
 from ..common.calls import id_of
@@ -37,7 +38,7 @@ BESIDE = frozenset({"thought", "confirmation_state", "security_risk", "is_confir
 def detect(head: Head) -> bool:
     """By a history of actions and observations under an instance, or by a list of them."""
     shape = head.shape
-    if any(_holds(line) for line in head.lines[:3]) or (
+    if any(_holds(line) for line in head.records[:3]) or (
         shape.get("history") == "[" and _is_step(shape, "history.item.")
     ):
         return True
@@ -65,30 +66,30 @@ def _holds(line: dict[str, Any]) -> bool:
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of each run in the file, one in memory at a time. Raises ``FormatError``."""
     findings = Findings(NAME)
-    for run in _runs(records(source, NAME)):
-        yield from RunReading(findings).run(run)
+    between: list[Item] = []
+    for run in _runs(records(source, NAME), between):
+        yield from RunReading(findings).run(chain(between, run))
+        between.clear()
+    for item in between:
+        if isinstance(item, Finding):
+            yield from findings.limit(item)
+        elif isinstance(item, EventDraft):
+            yield item
     yield from findings.close()
 
 
-def _runs(items: Iterable[Item]) -> Iterator[Iterator[Item]]:
-    """The records of each instance; records without a history are those of one run, in the file's order."""
+def _runs(items: Iterable[Item], between: list[Item]) -> Iterator[Iterator[Item]]:
+    """The records of each instance; records without a history are those of one run, in the file's order.
+
+    ``between`` gets what is no record, such as a line that is cut off: it goes with the next, or ends the last."""
     rest = iter(items)
-    bare: list[Item] = []
     for item in rest:
-        if isinstance(item, Line) and "history" in item.value:
+        if not isinstance(item, Line):
+            between.append(item)
+        elif "history" in item.value:
             yield _steps(item)
         else:
-            bare.append(item)
-            if isinstance(item, Line):
-                yield _chained(bare, rest)
-                return
-    if bare:
-        yield iter(bare)
-
-
-def _chained(first: list[Item], rest: Iterator[Item]) -> Iterator[Item]:
-    yield from first
-    yield from rest
+            yield chain([item], rest)
 
 
 def _steps(whole: Line) -> Iterator[Item]:

@@ -42,7 +42,7 @@ TOLD = frozenset({"session_id", "agent", "model", "usage", "tool_call_id"})
 
 def detect(head: Head) -> bool:
     """By a line with the keys of the documentation, and none that another tool's lines have."""
-    return any(_is_message(line) for line in head.lines)
+    return any(_is_message(line) for line in head.records)
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft
-from ..common.head import SIZES, Head, open_gzip
+from ..common.head import open_gzip, telling
 from ..common.lines import json_lines
 from ..contract import Spec
 from . import stream_json
@@ -59,8 +59,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     """
     plain = open_gzip(source)
     packed = plain is not source
-    head = Head(plain.read(SIZES[0]))
-    plain.seek(0)
+    head = telling(plain, detect)
     if is_web(head):
         return Reading(HANDLERS).run(web_lines(plain))
     first = listed(head)

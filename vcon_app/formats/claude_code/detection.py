@@ -78,11 +78,13 @@ def _is_stored(lines: list[dict[str, Any]]) -> bool:
 
 
 def _is_of_others(line: dict[str, Any]) -> bool:
-    """Qwen Code (``parts``), Managed Agents, Codex, Gemini CLI, OpenCode, pi."""
+    """Qwen Code (``parts``), Managed Agents, Codex, Gemini CLI, OpenCode, pi, Droid (its init of newer streams)."""
     qwen = "usageMetadata" in line or "systemPayload" in line or "parts" in dict_of(line.get("message"))
     if qwen or IDS & line.keys():  # a line of a type that is not known yet may hold whatever names others have, too
         return qwen
     if isinstance(line.get("message"), str) and "messageId" in line:  # Gemini CLI's logs.json: prompts alone
+        return True
+    if line.get("type") == "system" and line.get("subtype") == "init" and "sessionId" in line:
         return True
     others = {"processed_at", "projectHash", "$set", "$rewindTo", "sessionID", "payload"} & line.keys()
     return bool(others) or line.get("type") in ("session", "session_meta")

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ...drafts import Draft, FormatError
-from ..common.head import SIZES, Head, open_gzip
+from ..common.head import SIZES, Head, open_gzip, telling
 from ..common.jsonio import dumps
-from ..common.lines import Item, Line, json_lines
-from ..common.records import listed
+from ..common.lines import Item, Line
+from ..common.records import lines_or_list, listed
 from ..common.values import dict_of, list_of
 from ..contract import Spec
 from . import items
@@ -40,7 +40,7 @@ ITEMS = frozenset({"message", "reasoning", "function_call", "function_call_outpu
 
 def detect(head: Head) -> bool:
     """By an enveloped line, by the events of ``codex exec``, or by the first line of an old file."""
-    lines, first = head.lines, head.shape  # two objects may be glued on the first line, which is then no line of JSON
+    lines, first = head.records, head.shape  # two objects may be glued on the first line, which is then no line of JSON
     if head.keys == HISTORY:
         return True
     glued = first.get("type") in TYPES and first.get("payload") == "{"
@@ -54,8 +54,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     JSON object among its first lines, or unpacks to too much.
     """
     plain = open_gzip(source)
-    head = Head(plain.read(SIZES[0]))
-    plain.seek(0)
+    head = telling(plain, detect)
     if head.keys == HISTORY:
         raise FormatError(
             "it is the history of what was typed into Codex CLI, prompts alone; the sessions are the rollout files "
@@ -63,8 +62,8 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         )
     if _is_document(head):
         return RolloutReading(HANDLERS, items.HANDLERS).run(_document(plain))
-    reading = ExecReading() if is_exec(head.lines) else RolloutReading(HANDLERS, items.HANDLERS)
-    return reading.run(json_lines(plain, NAME, packed=plain is not source))
+    reading = ExecReading() if is_exec(head.records) else RolloutReading(HANDLERS, items.HANDLERS)
+    return reading.run(lines_or_list(source, NAME))
 
 
 def _is_enveloped(line: dict[str, Any]) -> bool:

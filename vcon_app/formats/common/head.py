@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zlib
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, BinaryIO, cast
 
@@ -139,6 +140,18 @@ class Head:
         return frozenset(path for path in self.shape if path and "." not in path and path != "item")
 
 
+def telling(plain: BinaryIO, claims: Callable[[Head], bool]) -> Head:
+    """The smallest head by which a format claims a file, as it was recognised by it: a first line may be longer than
+    the others are together. The largest where none does. The stream, which is not packed, is left at its start."""
+    for size in SIZES:
+        plain.seek(0)
+        head = Head(plain.read(size), size)
+        if len(head.data) < size or claims(head):
+            break
+    plain.seek(0)
+    return head
+
+
 def _gunzip(data: bytes, size: int) -> bytes:
     try:
         return zlib.decompressobj(wbits=31).decompress(data, size)
@@ -147,7 +160,8 @@ def _gunzip(data: bytes, size: int) -> bytes:
 
 
 def open_gzip(source: BinaryIO) -> BinaryIO:
-    """The same stream, decompressed on the way when it starts with the gzip magic."""
+    """The same stream from its start, decompressed on the way when it starts with the gzip magic."""
+    source.seek(0)
     magic = source.read(2)
     source.seek(0)
     return cast(BinaryIO, gzip.GzipFile(fileobj=source, mode="rb")) if magic == b"\x1f\x8b" else source

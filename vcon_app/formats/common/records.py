@@ -44,7 +44,7 @@ def records(source: BinaryIO, name: str, wrapper: str = "") -> Iterator[Item]:
         yield from named(name, _listed(plain, start, ""))
     elif wrapper and head.shape.get(wrapper) == "[":
         yield from named(name, _listed(plain, start, wrapper))
-    elif first == b"{" and not _is_lines(plain):
+    elif first == b"{" and not (_is_lines(plain, start) or len(head.objects) > 1):
         yield from named(name, _document(plain, start))
     elif is_sse(head):
         yield from named(name, _server_sent(plain, packed))
@@ -94,11 +94,15 @@ def _value(data: bytes) -> Any:
         return None
 
 
-def _is_lines(source: BinaryIO) -> bool:
+def _is_lines(source: BinaryIO, start: int) -> bool:
     """Whether the first line is an object by itself and others may follow. The stream is put back to its start."""
+    source.seek(start)
     first = source.readline(MAX_LINE)
     source.seek(0)
-    return first.endswith(b"\n") and isinstance(_value(first.removeprefix(BOM).strip(BLANK)), dict)
+    try:
+        return first.endswith(b"\n") and isinstance(loads(first.strip(BLANK))[0], dict)
+    except Unreadable:
+        return False
 
 
 def _document(source: BinaryIO, start: int) -> Iterator[Item]:

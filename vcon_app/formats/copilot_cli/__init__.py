@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft
-from ..common.head import SIZES, Head, open_gzip
-from ..common.lines import json_lines
+from ..common.head import open_gzip, telling
+from ..common.records import lines_or_list
 from ..contract import Spec
 from . import hooks, timeline, vscode
 from .detection import detect as detect
@@ -33,10 +33,9 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     among its first lines, or is a document that is too large or cannot be parsed.
     """
     plain = open_gzip(source)
-    head = Head(plain.read(SIZES[0]))
-    plain.seek(0)
+    head = telling(plain, detect)
     if timeline.is_timeline(head):
         return timeline.TimelineReading().run(timeline.document(plain))
     if vscode.is_document(head) or vscode.is_log(head):
         return vscode.ChatReading().run(vscode.session_in(plain, log=vscode.is_log(head)))
-    return EventsReading(hooks.HANDLERS).run(json_lines(plain, NAME, packed=plain is not source))
+    return EventsReading(hooks.HANDLERS).run(lines_or_list(source, NAME))

@@ -13,7 +13,7 @@ PREFIXES = ("session.", "assistant.", "tool.execution_", "hook.", "user.message"
 
 def detect(head: Head) -> bool:
     """Whether ``read`` takes the file. Managed Agents has dotted types too, but no ``data`` object."""
-    return any(map(_is_event, head.lines)) or any(map(hooks.is_line, head.lines)) or (
+    return any(map(_is_event, head.records)) or any(map(hooks.is_line, head.records)) or (
         timeline.is_timeline(head) or vscode.is_document(head) or vscode.is_log(head)
     )  # fmt: skip
 

@@ -14,8 +14,9 @@ from ...drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft,
 from ..common.calls import id_of
 from ..common.facts import Facts
 from ..common.head import Head
-from ..common.lines import Actor, Item, Line, fingerprint, json_lines
+from ..common.lines import Actor, Item, Line, fingerprint
 from ..common.reading import Reading
+from ..common.records import lines_or_list
 from ..common.times import from_epoch
 from ..common.values import FIELD_LIMIT, bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .timeline import LARGEST_DOCUMENT, document, parsed
@@ -45,7 +46,7 @@ def is_document(head: Head) -> bool:
 
 def is_log(head: Head) -> bool:
     """A log that begins with a whole document."""
-    first = head.lines[0] if head.lines else {}
+    first = head.records[0] if head.records else {}
     value = dict_of(first.get("v"))
     return first.get("kind") == 0 and "type" not in first and bool(value.keys() & {"requests", "sessionId", "version"})
 
@@ -57,7 +58,7 @@ def session_in(source: BinaryIO, *, log: bool) -> Iterator[Item]:
         return
     state: Any = {}
     size = 0
-    for item in json_lines(source, "copilot-cli"):
+    for item in lines_or_list(source, "copilot-cli"):
         if not isinstance(item, Line):
             yield item
             continue

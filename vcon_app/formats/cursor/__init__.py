@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ...drafts import Draft
-from ..common.head import SIZES, Head, open_gzip
+from ..common.head import Head, open_gzip, telling
 from ..common.reading import Reading
 from ..common.records import lines_or_list
 from ..common.values import dict_of
@@ -44,8 +44,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     object among its first lines, or unpacks to too much.
     """
     plain = open_gzip(source)
-    head = Head(plain.read(SIZES[0]))
-    plain.seek(0)
+    head = telling(plain, detect)
     if is_text(head.data):
         return TranscriptReading().run(text_lines(plain, packed=plain is not source))
     reading: Reading = StreamReading() if is_stream(head.records) else TranscriptReading()

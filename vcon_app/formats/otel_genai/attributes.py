@@ -42,11 +42,14 @@ def _dotted(name: str, value: Any, opens: bool, level: int = 0) -> Iterator[tupl
 
 
 def _value(value: Any, level: int) -> Any:
-    """An ``AnyValue``: 64-bit integers are text in JSON (protobuf's mapping), names are in either case."""
-    if not isinstance(value, dict) or len(value) != 1 or level > 20:
+    """An ``AnyValue``: 64-bit integers are text in JSON (protobuf's mapping), names are in either case.
+
+    Some serialisers write the kinds that it is not beside it, as null.
+    """
+    if not isinstance(value, dict) or level > 20:
         return value if not isinstance(value, dict) else None
-    name, inner = next(iter(value.items()))
-    name = name.replace("_", "").lower()
+    kinds = ((name.replace("_", "").lower(), inner) for name, inner in value.items() if inner is not None)
+    name, inner = next(((name, inner) for name, inner in kinds if name.endswith("value")), ("", None))
     if name == "intvalue":
         return _integer(inner)
     if name == "arrayvalue":

@@ -1,0 +1,103 @@
+"""Which format a file is in, where little of it is there yet, or more than its agent wrote a year ago."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from vcon_app import registry
+from vcon_app.drafts import Draft, EventDraft, Finding
+
+TIME = "2026-05-04T08:00:00.000000"
+ASKED: dict[str, Any] = {"role": "user", "content": "Wind the clock.", "timestamp": TIME}
+ANSWERED: dict[str, Any] = {"role": "assistant", "content": "Wound.", "timestamp": TIME}
+
+
+def lines(*values: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+def read(data: bytes) -> tuple[str, list[Draft]]:
+    name = registry.detect(io.BytesIO(data))[0]
+    return name, list(registry.reader(name).read(io.BytesIO(data)))
+
+
+def kinds(drafts: list[Draft]) -> list[str]:
+    return [one.kind for one in drafts if isinstance(one, EventDraft)]
+
+
+def test_gptme_is_known_with_members_of_later_versions() -> None:
+    pinned = {"role": "system", "content": "You mend clocks.", "timestamp": TIME, "pinned": True, "zq": 1}
+    assert read(lines(pinned, ASKED, ANSWERED | {"ui_only": True}))[0] == "gptme"
+
+
+@pytest.mark.parametrize(
+    "more", [{"id": "m1"}, {"type": "message"}, {"sessionId": "s"}], ids=lambda more: next(iter(more))
+)
+def test_what_others_write_beside_a_role_is_not_gptme(more: dict[str, Any]) -> None:
+    with pytest.raises(registry.Unrecognised):
+        read(lines(ASKED | more, ANSWERED | more | {"pinned": False}))
+
+
+@pytest.mark.parametrize("stated", ["usage", "beside"])
+def test_gptme_states_tokens_under_usage_and_before_that_beside_the_model(stated: str) -> None:
+    tokens = {"input_tokens": 7, "output_tokens": 3, "cache_read_tokens": 90, "cache_creation_tokens": 11}
+    metadata = {"model": "anthropic/claude-sonnet-4-5", "cost": 0.25} | (
+        {"usage": tokens} if stated == "usage" else tokens
+    )
+    events = [one for one in read(lines(ASKED, ANSWERED | {"metadata": metadata}))[1] if isinstance(one, EventDraft)]
+    used = [(one.usage.input_tokens, one.usage.cache_read_tokens, one.usage.cache_write_tokens, one.usage.output_tokens)
+            for one in events if one.usage]  # fmt: skip
+    assert used == [(7, 90, 11, 3)]
+
+
+def test_the_first_line_of_a_droid_stream_is_droids() -> None:
+    init = {"type": "system", "subtype": "init", "sessionId": "s-1", "timestamp": 1767812640310, "model": "custom:zeta",
+            "cwd": "/srv/clock", "tools": ["Read"], "reasoning_effort": "off", "id": "i1"}  # fmt: skip
+    said = {"type": "message", "sessionId": "s-1", "role": "user", "text": "Wind the clock.", "id": "m1"}
+    assert [read(lines(init))[0], read(lines(init, said))[0]] == ["droid", "droid"]
+
+
+def test_a_chat_of_vs_code_is_read_however_long_its_first_line_is() -> None:
+    """The log begins with the whole document: with one image in it that is longer than what is looked at first."""
+    image = {"kind": "image", "name": "a.png", "value": "A" * 200_000}
+    request = {"requestId": "r1", "message": {"text": "Wind the clock."}, "variableData": {"variables": [image]},
+               "response": [{"value": "Wound."}]}  # fmt: skip
+    log = lines({"kind": 0, "v": {"version": 3, "sessionId": "s-1", "requests": [request]}},
+                {"kind": 1, "k": ["customTitle"], "v": "Clocks"})  # fmt: skip
+    name, drafts = read(log)
+    assert (name, kinds(drafts)) == ("copilot-cli", ["user_message", "agent_message"])
+
+
+STEP = {"id": 0, "source": "user", "action": "message", "message": "Wind it.", "args": {"content": "Wind it."}}
+
+
+def test_an_evaluation_of_openhands_that_is_cut_off_keeps_what_was_written() -> None:
+    whole = lines({"instance_id": "i1", "history": [STEP]}, {"instance_id": "i2", "history": [STEP]})
+    name, drafts = read(whole + b'{"instance_id": "i3", "histo')
+    found = [one.rule for one in drafts if isinstance(one, Finding)]
+    assert (name, kinds(drafts), found) == (
+        "openhands-v0",
+        ["system", "user_message"] * 2,
+        ["openhands-v0.cut-off-line"],
+    )
+
+
+def test_an_evaluation_of_openhands_with_values_that_are_no_json_is_read() -> None:
+    data = lines({"instance_id": "i1", "score": 0, "history": [STEP]}).replace(b'"score": 0', b'"score": NaN')
+    assert kinds(read(data)[1]) == ["system", "user_message"]
+
+
+def test_values_of_spans_may_stand_beside_the_kinds_that_they_are_not() -> None:
+    def text(value: str) -> dict[str, Any]:
+        return {"intValue": None, "stringValue": value, "boolValue": None}
+
+    attributes = [{"key": "gen_ai.operation.name", "value": text("execute_tool")},
+                  {"key": "gen_ai.tool.name", "value": text("wind")}]  # fmt: skip
+    span = {"traceId": "a" * 32, "spanId": "b" * 16, "name": "execute_tool wind", "attributes": attributes,
+            "startTimeUnixNano": "1790000000000000000", "endTimeUnixNano": "1790000001000000000"}  # fmt: skip
+    document = {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"scope": {}, "spans": [span]}]}]}
+    assert "tool_call" in kinds(read(json.dumps(document).encode())[1])
