@@ -14,11 +14,11 @@ _last = 0
 
 def uuid7() -> UUID:
     """One new id; Python has its own only from 3.14 on."""
-    return UUID(uuid7_texts(1)[0])
+    return UUID(bytes=uuid7_bytes(1)[0])
 
 
-def uuid7_texts(count: int) -> list[str]:
-    """``count`` new ids as hexadecimal digits, each greater than all that this process made before.
+def uuid7_bytes(count: int) -> list[bytes]:
+    """``count`` new ids as 16 bytes, each greater than all that this process made before.
 
     The 12 bits of ``rand_a`` count within a millisecond (RFC 9562 §6.2, method 1); the count carries over into
     the milliseconds, so a clock that stands or goes back does not disturb the order.
@@ -29,7 +29,7 @@ def uuid7_texts(count: int) -> list[str]:
     for i in range(count):
         millisecond, counter = divmod(start + i, 1 << 12)
         tail = int.from_bytes(noise[8 * i : 8 * i + 8]) & 0x3FFF_FFFF_FFFF_FFFF
-        ids.append(f"{millisecond << 80 | 0x7 << 76 | counter << 64 | 0x2 << 62 | tail:032x}")
+        ids.append((millisecond << 80 | 0x7 << 76 | counter << 64 | 0x2 << 62 | tail).to_bytes(16))
     return ids
 
 

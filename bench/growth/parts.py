@@ -199,15 +199,13 @@ def _reads(web: int, seconds: float, share: float | None) -> Work:
 
 
 def _imports(workers: int, files: int, share: float | None) -> Work:
-    """Files, from the first one sent to the last one done, of an agent that is known."""
+    """Files, from the first one sent to the last one done, of an agent that is new."""
     with running(1, workers) as (data_dir, port, key, up):
         source = transcripts.cached(LINES)[0]
-        _send(port, key, source, "first.jsonl", files)  # it makes the agent, for which the others would wait once
-        _wait_for_imports(port, key, 1)
         with held(up, "worker", share), watched(data_dir, up) as work:
             with ThreadPoolExecutor(4) as threads:
                 list(threads.map(lambda number: _send(port, key, source, f"file-{number}.jsonl", number), range(files)))
-            _wait_for_imports(port, key, files + 1)
+            _wait_for_imports(port, key, files)
         work.done = files
         return work
 

@@ -20,7 +20,7 @@ from django.utils import timezone
 from sessions_app import counts, event_chain
 from sessions_app.drafts import EventDraft
 from sessions_app.event_chain import COLUMNS
-from sessions_app.ids import uuid7_texts
+from sessions_app.ids import uuid7_bytes
 from sessions_app.prepared import Statement, copy_in, fetch, fetch_binary
 from sessions_app.queries.log import links as link_queries
 from sessions_app.queries.log.search_text import text_of_fields
@@ -71,13 +71,13 @@ class Appended:
 
 def key_of(natural_key: str) -> UUID:
     """The 16 bytes by which an event is known in its session."""
-    return UUID(hex=_hex_key(natural_key))
+    return UUID(bytes=_key(natural_key))
 
 
-def _hex_key(natural_key: str) -> str:
+def _key(natural_key: str) -> bytes:
     # A hash of 16 bytes, as a uuid column holds it, because natural keys come from files and can have any length.
     # "surrogatepass": they may hold lone surrogates, too, which strict UTF-8 refuses.
-    return hashlib.blake2b(natural_key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return hashlib.blake2b(natural_key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @transaction.atomic(savepoint=False)
@@ -141,10 +141,10 @@ def _appended(head: Head, log: _Log, seen: int) -> Appended:
 
 
 class _Fresh(NamedTuple):
-    """A new event, with its key and that of its parent. Both as text: a UUID object costs as much as the hash."""
+    """A new event, with its key and that of its parent. Both as bytes: a UUID object costs as much as the hash."""
 
-    key: str
-    parent: str | None
+    key: bytes
+    parent: bytes | None
     event: EventDraft
 
 
@@ -153,17 +153,17 @@ class _Log:
 
     def __init__(self, head: Head, document: str | None) -> None:
         self.session_pk = head.session_id
-        self.session_id = head.session_id.hex
+        self.session_id = head.session_id.bytes
         self.document = document
         self.seq = head.last_seq
         self.turn = head.last_turn
         self.new = NewEvents()
         """What was written."""
         self.summary = run_summaries.Kept(head)
-        self._seqs: OrderedDict[str, int] = OrderedDict()
-        self._keys: set[str] = set()
+        self._seqs: OrderedDict[bytes, int] = OrderedDict()
+        self._keys: set[bytes] = set()
         """Every key of the log, while they are as many as its events: of one that was empty, and is not too long."""
-        self._looked_up: set[str] = set()
+        self._looked_up: set[bytes] = set()
         self._last_link: bytes | None = None
         self.said = search_index.Said(head)
 
@@ -173,7 +173,7 @@ class _Log:
             return
         first_seq = self.seq + 1
         self._remember_parents(fresh)
-        ids = uuid7_texts(len(fresh))
+        ids = uuid7_bytes(len(fresh))
         rows = (self._row(new, plausible(new.event), id_) for new, id_ in zip(fresh, ids, strict=True))
         if len(fresh) <= SINGLE:
             stored: Iterable[bytes] = [self._insert(row) for row in rows]
@@ -192,9 +192,9 @@ class _Log:
         while len(self._seqs) > PARENTS_REMEMBERED:
             self._seqs.popitem(last=False)
 
-    def _insert(self, row: tuple[Any, ...]) -> bytes:
+    def _insert(self, row: list[Any]) -> bytes:
         """Write one event; its row as stored, in the form in which it is hashed."""
-        (stored,) = fetch_binary(INSERT, [None if value is None else str(value) for value in row])
+        (stored,) = fetch_binary(INSERT, list(map(_written, row)))
         self.said.add(text_of_fields(stored[event_chain.FIRST_OF_ANY_LENGTH :]))
         return event_chain.encoded(stored)
 
@@ -203,32 +203,32 @@ class _Log:
 
     def look_up(self, events: list[EventDraft]) -> None:
         """Find out at once which of the events of several batches the log holds already."""
-        keys = {_hex_key(event.key) for event in events}
+        keys = {_key(event.key) for event in events}
         self._seqs.update(self._lookup(keys) if self.seq else {})
         self._looked_up |= keys
 
     def _only_new(self, batch: list[EventDraft]) -> list[_Fresh]:
-        keys = [_hex_key(event.key) for event in batch]
-        known: Container[str] = self._keys
+        keys = [_key(event.key) for event in batch]
+        known: Container[bytes] = self._keys
         if self.seq > len(self._keys) and not self._looked_up.issuperset(keys):
             known = self._lookup(keys)
         fresh = []
         for key, event in zip(keys, batch, strict=True):
             if key not in known and key not in self._seqs:
-                fresh.append(_Fresh(key, _hex_key(event.parent) if event.parent else None, event))
+                fresh.append(_Fresh(key, _key(event.parent) if event.parent else None, event))
                 self._seqs[key] = 0  # reserved: a repeat in the same batch is a duplicate too
         if self.seq == len(self._keys) < KEYS_REMEMBERED:
             self._keys.update(new.key for new in fresh)
         return fresh
 
-    def _lookup(self, keys: Iterable[str]) -> dict[str, int]:
-        values = {"session": self.session_pk, "keys": f"{{{','.join(keys)}}}", "last": self.seq}
+    def _lookup(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        values = {"session": self.session_pk, "keys": f"{{{','.join(map(bytes.hex, keys))}}}", "last": self.seq}
         if self._last_link is not None:
-            return {key.hex: seq for key, seq in fetch(KNOWN, values)}
+            return {key.bytes: seq for key, seq in fetch(KNOWN, values)}
         found = fetch(KNOWN_AND_LINK, values)
         self._last_link = next((bytes(link) for _, seq, link in found if seq is None), None)
         self.summary.found([(seq, bytes(told)) for key, seq, told in found if key is None and seq is not None])
-        return {key.hex: seq for key, seq, _ in found if key is not None}
+        return {key.bytes: seq for key, seq, _ in found if key is not None}
 
     def _remember_parents(self, fresh: list[_Fresh]) -> None:
         """Give seqs to the new events, and fetch those of parents that are not in memory any more."""
@@ -237,13 +237,13 @@ class _Log:
         if missing := {new.parent for new in fresh if new.parent and new.parent not in self._seqs}:
             self._seqs.update(self._lookup(missing))
 
-    def _parent_seq(self, key: str | None) -> int | None:
+    def _parent_seq(self, key: bytes | None) -> int | None:
         """Of an event before this one: one that comes later has no number yet when the log grows in small pieces."""
         seq = self._seqs.get(key) if key else None
         return seq if seq is not None and seq < self.seq else None
 
-    def _row(self, new: _Fresh, event: EventDraft, id_: str) -> tuple[Any, ...]:
-        """The values of ``COLUMNS``; ids as hexadecimal digits, JSON as text."""
+    def _row(self, new: _Fresh, event: EventDraft, id_: bytes) -> list[Any]:
+        """The values of ``COLUMNS``; ids as bytes, JSON as text."""
         self.seq += 1
         # A turn begins with a message to the main agent; the prompts of its sub-agents (depth > 0) are part of it.
         if event.kind == "user_message" and event.depth == 0:
@@ -252,7 +252,7 @@ class _Log:
         parent_seq = self._parent_seq(new.parent)
         self.summary.take(self.seq, parent_seq, event)
         tool, usage = event.tool, event.usage
-        return (
+        return [
             self.session_id, self.seq, id_, new.key, event.kind, event.at, self.turn,
             min(event.depth, MAX_SMALLINT), parent_seq, event.actor_kind,
             text(event.actor_name), text(event.text),
@@ -263,7 +263,12 @@ class _Log:
                usage.reasoning_tokens, usage.cache_write_1h_tokens, usage.quality) if usage else NO_USAGE),
             event.cost, json_text(event.data) if event.data else "{}", text(event.key),
             self.document, text(event.pointer), event.offset, event.length,
-        )  # fmt: skip
+        ]  # fmt: skip
+
+
+def _written(value: Any) -> str | None:
+    """A value of a row as PostgreSQL reads it from text."""
+    return value.hex() if isinstance(value, bytes) else None if value is None else str(value)
 
 
 NO_TOOL = (None,) * 6

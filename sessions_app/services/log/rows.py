@@ -23,18 +23,19 @@ COPIED_TYPES = [_TYPES.get(name, "text") for name in COLUMNS]
 """Types of what ``copied`` returns: in binary form PostgreSQL reads no value of another."""
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _SECONDS, _MICROSECONDS = 86_400, 1_000_000
+_AT = COLUMNS.index("at")
+_JSON = tuple(COLUMNS.index(name) for name in ("arguments", "result", "data"))
 _VERSION = b"\1"
 """Before JSON as ``jsonb`` is received."""
 
 
-def copied(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The values of ``COLUMNS``, as an append has them, for ``COPY``."""
-    session, seq, id_, key, kind, at, *middle, arguments, result, model, request = row[:20]
-    *usage, data = row[20:29]
-    return (
-        bytes.fromhex(session), seq, bytes.fromhex(id_), bytes.fromhex(key), kind, _moment(at), *middle,
-        _json(arguments), _json(result), model, request, *usage, _json(data), *row[29:],
-    )  # fmt: skip
+def copied(row: list[Any]) -> list[Any]:
+    """The values of ``COLUMNS``, as an append has them, for ``COPY``: the same list, changed."""
+    row[_AT] = _moment(row[_AT])
+    for place in _JSON:
+        if (written := row[place]) is not None:
+            row[place] = _VERSION + written.encode()
+    return row
 
 
 def _moment(at: datetime | None) -> int | None:
@@ -43,7 +44,3 @@ def _moment(at: datetime | None) -> int | None:
         return None
     since = (at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH
     return (since.days * _SECONDS + since.seconds) * _MICROSECONDS + since.microseconds
-
-
-def _json(written: str | None) -> bytes | None:
-    return None if written is None else _VERSION + written.encode()

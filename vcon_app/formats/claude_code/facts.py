@@ -21,6 +21,8 @@ ID_LIMIT = 200
 RECENT = 1024
 BETWEEN = re.compile(rb"(?<=\})\s*(?=\{)")
 """Between objects that are glued together or indented, where no line is an object."""
+PLACE = (("cwd", "cwd"), ("git_branch", "gitBranch"))
+"""Where a session ran: the name of each part, and its key in a line."""
 NAMED = 20
 """Other sessions in one file that are named; real ones hold one or two."""
 
@@ -97,7 +99,7 @@ class Facts:
             self._claim(value, session)
         if version := value.get("version"):
             self.version = text_of(version)[:ID_LIMIT] or self.version
-        for name, key in (("cwd", "cwd"), ("git_branch", "gitBranch")):
+        for name, key in PLACE if len(self._environment) < len(PLACE) else ():
             if name not in self._environment and (found := value.get(key)):
                 self._environment[name] = text_of(found)[: ID_LIMIT * 5]
 
@@ -133,6 +135,8 @@ class Facts:
         A fork names its origin on each line that it copied (``forkedFrom``); a resumed session may hold the lines of
         the one before under their own session id.
         """
+        if line.value.get("sessionId") == self.session and "forkedFrom" not in line.value:  # as nearly all are
+            return None
         session, origin = session_of(line.value), forked_from(line.value)
         if not origin and (not session or session == self.session):
             return None

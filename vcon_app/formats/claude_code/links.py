@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +28,10 @@ class Links:
     """Finds the call that a result, a hook or a sub-agent's line belongs to."""
 
     def __init__(self) -> None:
-        self._calls: dict[str, Call] = {}
-        self._prompts: dict[str, Call] = {}
-        self._agents: dict[str, Call] = {}
-        self._sides: dict[str, Call] = {}
+        self._calls: OrderedDict[str, Call] = OrderedDict()
+        self._prompts: OrderedDict[str, Call] = OrderedDict()
+        self._agents: OrderedDict[str, Call] = OrderedDict()
+        self._sides: OrderedDict[str, Call] = OrderedDict()
 
     def call(self, line: Line, part: str, call_id: str | None, name: str, arguments: Any) -> None:
         """Remember a tool call of this line."""
@@ -73,7 +74,7 @@ def _fingerprint(prompt: Any) -> str:
     return digest(prompt.encode(errors="replace")) if isinstance(prompt, str) else ""
 
 
-def _remember(known: dict[str, Call], name: str, call: Call) -> None:
+def _remember(known: OrderedDict[str, Call], name: str, call: Call) -> None:
     known[name] = call
     if len(known) > KEPT:
-        del known[next(iter(known))]
+        known.popitem(last=False)

@@ -32,7 +32,7 @@ def user(reading: Reading, line: Line) -> Iterator[EventDraft]:
     if not blocks:
         yield reading.unknown(line, "user message without content")
         return
-    results = sum(block.get("type") == "tool_result" for _, _, block in blocks)
+    results = [block.get("type") for _, _, block in blocks].count("tool_result")
     for part, path, block in blocks:
         if block.get("type") == "tool_result":
             yield tool_result(reading, line, block, part, path, alone=results == 1)
@@ -80,7 +80,7 @@ def _billing(
     if usage is None:
         return {"model": model or None, "cost": cost}, data
     request = text_of(message.get("id"))[:200] or line.key
-    if reading.outputs.add(request, sum(_characters(block) for _, _, block in blocks), usage.output_tokens or 0):
+    if reading.outputs.add(request, sum([_characters(block) for _, _, block in blocks]), usage.output_tokens or 0):
         usage.quality = "placeholder"  # nobody else has it yet
     return {"model": model or None, "usage": usage, "request": request, "cost": cost}, data | usage_data(message)
 
@@ -165,4 +165,4 @@ def _is_text(block: dict[str, Any]) -> bool:
 def _characters(block: dict[str, Any]) -> int:
     """Visible characters that the model wrote."""
     texts = [block.get("text"), block.get("thinking"), *dict_of(block.get("input")).values()]
-    return sum(len(text) for text in texts if isinstance(text, str))
+    return sum([len(text) for text in texts if isinstance(text, str)])

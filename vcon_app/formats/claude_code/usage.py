@@ -10,6 +10,7 @@ from ..common.values import count_of, dict_of, number_of, scalars_of
 
 OPEN_RESPONSES = 64
 """Responses whose lines may still follow; Claude Code writes the lines of one response close together."""
+PRICED = ("speed", "service_tier")
 MOST_DOLLARS = 10**6
 """More than any response costs: a larger number in a file is nonsense and counts as not stated."""
 CHARACTERS_PER_TOKEN = 8
@@ -41,9 +42,10 @@ def usage_of(message: dict[str, Any]) -> Usage | None:
 def usage_data(message: dict[str, Any]) -> dict[str, Any]:
     """Other members of the usage object that have a price: speed, tier, server tools, calls inside the request."""
     usage = message["usage"]
-    data = scalars_of({"speed": usage.get("speed"), "service_tier": usage.get("service_tier")})
-    if data.get("service_tier") == "standard":
-        del data["service_tier"]
+    stated = {name: usage[name] for name in PRICED if name in usage}
+    if stated.get("service_tier") == "standard":
+        del stated["service_tier"]
+    data = scalars_of(stated) if stated else {}
     server = usage.get("server_tool_use")
     if server and (tools := {k: v for k, v in scalars_of(dict_of(server)).items() if v}):
         data["server_tool_use"] = tools

@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, BinaryIO
 
 import orjson
 
-from ...drafts import ActorKind, EventDraft, Finding, FormatError, Kind
+from ...drafts import ActorKind, EventDraft, Finding, FormatError, Kind, ToolDraft, Usage
 from .jsonio import Unreadable, dumps, loads
 
 MAX_LINE = 64 * 1024 * 1024
@@ -63,15 +64,16 @@ class Line:
 
     def event(
         self, kind: Kind, text: str = "", *, part: str = "", at_path: str = "", data: dict[str, Any] | None = None,
-        parent: str | None = None, actor: Actor = ("system", ""), **more: Any,
+        parent: str | None = None, actor: Actor = ("system", ""), tool: ToolDraft | None = None,
+        model: str | None = None, usage: Usage | None = None, request: str | None = None, cost: Decimal | None = None,
     ) -> EventDraft:  # fmt: skip
         """An event of this line. ``part`` tells several of one line apart in their keys."""
         extra = self.data
+        # In the order of the fields: by their names it takes twice as long, for each event of each file.
         return EventDraft(
-            kind=kind, key=self.key + part, at=self.at, actor_kind=actor[0], actor_name=actor[1], text=text,
-            parent=parent or self.parent, depth=self.depth, data={**(data or {}), **extra} if extra else data or {},
-            pointer=self.pointer + at_path, offset=self.offset, length=None if self.offset is None else len(self.raw),
-            **more,
+            kind, self.key + part, self.at, actor[0], actor[1], text, tool, model, usage, request, cost,
+            parent or self.parent, self.depth, {**(data or {}), **extra} if extra else data or {},
+            self.pointer + at_path, self.offset, None if self.offset is None else len(self.raw),
         )  # fmt: skip
 
 

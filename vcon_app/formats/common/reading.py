@@ -6,6 +6,7 @@ A format subclasses ``Reading`` and says what a line means; memory stays flat ho
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from ...drafts import Draft, EventDraft, Finding, FormatError, SessionDraft
@@ -112,10 +113,15 @@ class Reading:
                 f"it is no {self.title} transcript: none of its first {BUFFERED_LINES} lines is a JSON object"
             )
         yield self.session(complete=False)
-        for item in first_items:
-            yield from self._item(item)
-        for item in items:
-            yield from self._item(item)
+        for item in chain(first_items, items):
+            if isinstance(item, Line):
+                yield from self.timed(item)
+                yield from self.assign_key(item)
+                yield from self.told(item)
+            elif isinstance(item, Finding):
+                yield from self.findings.limit(item)
+            else:
+                yield item
         for finding in self.closing():
             yield from self.findings.limit(finding)
         yield from self.findings.close()
@@ -145,16 +151,6 @@ class Reading:
                     return
             if count >= BUFFERED_LINES or size >= BUFFERED_BYTES:
                 return
-
-    def _item(self, item: Item) -> Iterator[Draft]:
-        if isinstance(item, Finding):
-            yield from self.findings.limit(item)
-        elif isinstance(item, EventDraft):
-            yield item
-        else:
-            yield from self.timed(item)
-            yield from self.assign_key(item)
-            yield from self.told(item)
 
     def timed(self, line: Line) -> Iterable[Finding]:
         """Set the time of a line; a finding when the time is doubtful."""

@@ -90,9 +90,13 @@ def too_deep(value: Any) -> bool:
     """Whether lists and objects are nested deeper than ``MAX_DEPTH``: JSON writers refuse those."""
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [x for item in level for x in _children(item) if isinstance(x, (dict, list))]
-        if not level:
+        deeper: list[Any] = []
+        for item in level:
+            children = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+            deeper += [child for child in children if isinstance(child, (dict, list))]
+        if not deeper:
             return False
+        level = deeper
     return True
 
 
@@ -109,10 +113,6 @@ def bounded(value: Any, size: int) -> Any:
     value = _cut(value)
     written = len(dumps(value))
     return value if written <= RESULT_LIMIT else {"cut": True, "bytes": written}
-
-
-def _children(value: Any) -> Any:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _cut(value: Any) -> Any:
