@@ -81,5 +81,14 @@ def today(workspace_id: UUID) -> Used:
     return Period(workspace_id, since=midnight()).total()
 
 
+def has_untimed_today(workspace_id: UUID) -> bool:
+    """Whether today has sessions that began at no known time, which usage counts on the day they came in.
+
+    Of the ``LOOKED_AT`` newest: an index has sessions by when they came in, not by what they state.
+    """
+    newest = Session.objects.filter(workspace_id=workspace_id).order_by("-created_at", "-id").values("pk")[:LOOKED_AT]
+    return Session.objects.filter(pk__in=newest, started_at__isnull=True, created_at__gte=midnight()).exists()
+
+
 def _sessions(workspace_id: UUID) -> QuerySet[Session]:
     return Session.objects.filter(workspace_id=workspace_id).select_related("agent").defer("source_record")

@@ -377,3 +377,10 @@ def finding_words(labels: list[str]) -> str:
     """``findings: a, b`` of a session, for those who do not see the flag."""
     words = ngettext("finding: %(names)s", "findings: %(names)s", len(labels))
     return words % {"names": finding_names(labels)}
+
+
+@register.filter
+def apart(value: str) -> SafeString:
+    """``Bash: …``, of a tool and what it said, each with its own direction: a "!" stays behind its Arabic."""
+    name, colon, said = value.partition(": ")
+    return format_html("<bdi>{}:</bdi> <bdi>{}</bdi>", name, said) if colon else format_html("{}", value)

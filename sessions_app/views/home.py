@@ -37,6 +37,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
         "went_wrong": queries.went_wrong(workspace_id),
         "came_in": came_in,
         "today": queries.today(workspace_id),
+        "has_untimed": queries.has_untimed_today(workspace_id),
         "budgets": budgets.today(workspace_id),
     }
     return render(request, "home/index.html", context)

@@ -59,6 +59,15 @@ DEPTHS: dict[str, tuple[str, ...] | None] = {
 """What each depth of the page shows; None is every kind."""
 
 
+APART: dict[str, tuple[str, ...]] = {
+    "messages": PROMPTS + ("agent_message",),
+    "reasoning": ("reasoning",),
+    "tools": ("tool_call", "tool_result", "file_change"),
+    "notes": ("system", "injected_context", "model_request", "status", "note", "unknown"),
+}  # fmt: skip
+"""Kinds that a reader may leave out by themselves, by the word of the address; what went wrong or waits never is."""
+
+
 class Size(Func):
     """Bytes of a jsonb value as text; of a large one as it is stored (compressed), which costs no reading."""
 
@@ -227,8 +236,11 @@ class Window:
 class Timeline:
     """The rows of a session: of its main flow, or of what a sub-agent did below the event ``under``."""
 
-    def __init__(self, session_id: UUID, show: str = "everything", under: int | None = None) -> None:
+    def __init__(
+        self, session_id: UUID, show: str = "everything", under: int | None = None, without: Iterable[str] = ()
+    ) -> None:
         self.session_id, self.show, self.under = session_id, show, under
+        self.left_out = left_out(without)
 
     def rows(self) -> QuerySet[Event]:
         """The events that have a row of their own.
@@ -241,6 +253,8 @@ class Timeline:
         found = found.exclude(nested) if self.under is None else found.filter(nested, parent_seq=self.under)
         if kinds := DEPTHS[self.show]:
             found = found.filter(kind__in=kinds)
+        if self.left_out:
+            found = found.exclude(kind__in=self.left_out)
         return found.alias(**_takers(self.session_id)).filter(
             ~Q(kind="tool_result") | Q(by_parent__isnull=True, by_call_id__isnull=True)
         )
@@ -391,10 +405,18 @@ def path_to(session_id: UUID, seq: int) -> list[int]:
     return path
 
 
-def hides(session_id: UUID, show: str, seqs: list[int]) -> bool:
-    """Whether a depth leaves one of these events out."""
-    kinds = DEPTHS[show]
-    return bool(kinds) and Event.objects.filter(session_id=session_id, seq__in=seqs).exclude(kind__in=kinds).exists()
+def left_out(without: Iterable[str]) -> list[str]:
+    """The kinds of events that these words of ``APART`` leave out."""
+    return [kind for word in without for kind in APART[word]]
+
+
+def hides(session_id: UUID, show: str, seqs: list[int], without: Iterable[str] = ()) -> bool:
+    """Whether a depth, or what is left out of it, has one of these events not."""
+    kinds, hidden = DEPTHS[show], left_out(without)
+    found = Event.objects.filter(session_id=session_id, seq__in=seqs)
+    if kinds and found.exclude(kind__in=kinds).exists():
+        return True
+    return bool(hidden) and found.filter(kind__in=hidden).exists()
 
 
 def _position(session_id: UUID, seq: int) -> Event | None:

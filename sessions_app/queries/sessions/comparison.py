@@ -14,6 +14,7 @@ from django.db.models import Sum
 from django.db.models.functions import Left
 
 from sessions_app.models import ChangedFile, FileScan, Session, SessionUsage, Turn, UsageKind, Verdict
+from sessions_app.queries.log.timeline import NEXT
 
 MOST = 4
 """Sessions beside each other."""
@@ -158,8 +159,9 @@ def files(compared: Sequence[Side]) -> list[Line]:
 
 
 def _turns(session_id: UUID) -> list[Turn]:
-    """Of a session, each with the beginning of its prompt."""
-    found = Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", PROMPT)).defer("prompt", "bought")
+    """Of a session, each with the beginning of its prompt, and when the next one began."""
+    found = Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", PROMPT), **NEXT)
+    found = found.defer("prompt", "bought")
     turns: list[Turn] = []
     for turn in found.order_by("index")[: TURNS + 1]:
         turn.prompt = turn.line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -16,7 +17,7 @@ from django.utils.translation import gettext
 from sessions_app.models import Session
 from sessions_app.queries.log import lenses
 from sessions_app.queries.log.call_order import Order
-from sessions_app.queries.log.timeline import DEPTHS, hides, path_to
+from sessions_app.queries.log.timeline import APART, DEPTHS, hides, path_to
 from sessions_app.queries.retention import hidden
 
 from .. import access
@@ -51,6 +52,8 @@ class Place:
     usual: str = lenses.STORY
     replay: int | None = None
     """The event up to which the transcript is shown, in a replay: one step after the other."""
+    without: tuple[str, ...] = ()
+    """Words of ``APART`` whose kinds are left out of every step."""
 
     @property
     def opened(self) -> frozenset[int]:
@@ -60,8 +63,16 @@ class Place:
     def kept(self) -> str:
         """What the links of a page say of its lens."""
         if self.lens == lenses.STORY:
-            return f"&show={self.show}" if self.show != JOINED else "" if self.usual == self.lens else "&lens=story"
+            if self.show != JOINED:
+                return f"&show={self.show}{self.without_of(self.without)}"
+            return "" if self.usual == self.lens else "&lens=story"
         return "&" + urlencode({"lens": self.lens} | self.asked)
+
+    @staticmethod
+    def without_of(words: Iterable[str]) -> str:
+        """The end of an address that leaves these kinds out."""
+        joined = ".".join(words)
+        return f"&without={joined}" if joined else ""
 
     @property
     def asked(self) -> dict[str, str]:
@@ -75,18 +86,19 @@ def place_in(session: Session, asked: QueryDict, usual: str = lenses.STORY) -> P
     """The place that an address names; what makes no sense in it is as good as absent."""
     show = asked.get("show", JOINED)
     show = show if show in DEPTHS else JOINED
+    without = _apart(asked.get("without", "")) if show != JOINED else ()
     lens = asked.get("lens", lenses.STORY if "show" in asked else usual)
     lens = lens if lens in lenses.LENSES else lenses.STORY
     if replay := number(asked.get("replay")):
-        lens, show, replay = lenses.STORY, EVERYTHING, min(replay, session.last_seq)
+        lens, show, replay, without = lenses.STORY, EVERYTHING, min(replay, session.last_seq), ()
     event = number(asked.get("event"))
     if event and lens != lenses.STORY:
         path = lenses.path_to(session.pk, lens, event)
         lens = lens if path else lenses.STORY  # a link to an event shows that event
     if event and lens == lenses.STORY:
         path = path_to(session.pk, event)
-        if path and show != JOINED and hides(session.pk, show, path):
-            show = JOINED
+        if path and show != JOINED and hides(session.pk, show, path, without):
+            show, without = JOINED, ()
         if (
             path
             and show == JOINED
@@ -98,8 +110,14 @@ def place_in(session: Session, asked: QueryDict, usual: str = lenses.STORY) -> P
     order = Order.named(asked.get("sort", "")) if lens == lenses.TOOLS else None
     path = path if event else []
     return Place(
-        lens, show, event, turn, start, end, near, words, path, calls_in(asked), order, usual, replay or None
+        lens, show, event, turn, start, end, near, words, path, calls_in(asked), order, usual, replay or None, without
     )  # fmt: skip
+
+
+def _apart(value: str) -> tuple[str, ...]:
+    """``notes.reasoning`` of an address, in the order of ``APART``; words that are none of it are as good as absent."""
+    words = value.split(".")
+    return tuple(word for word in APART if word in words)
 
 
 def calls_in(asked: QueryDict) -> lenses.CallFilter:

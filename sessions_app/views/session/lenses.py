@@ -38,6 +38,15 @@ TITLES = {
 }
 
 
+KINDS = {
+    "messages": gettext_lazy("Messages"),
+    "reasoning": gettext_lazy("Reasoning"),
+    "tools": gettext_lazy("Tool calls"),
+    "notes": gettext_lazy("Notes of the recorder"),
+}
+"""What a reader may leave out of every step, by the word of the address."""
+
+
 class Covers(TypedDict):
     """First and last event that the signature of a file covers."""
 
@@ -74,6 +83,28 @@ def tabs(session: Session) -> list[Tab]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The link that leaves one kind of rows out, or brings it back."""
+
+    name: str
+    is_shown: bool
+    query: str
+
+
+def kinds(place: Place) -> list[Kind]:
+    """The links to leave kinds out of every step; none where runs are joined."""
+    if place.lens != lenses.STORY or place.show == JOINED or place.replay:
+        return []
+    return [
+        Kind(
+            str(name), word not in place.without,
+            f"show={place.show}{place.without_of(one for one in KINDS if (one in place.without) != (one == word))}",
+        )
+        for word, name in KINDS.items()
+    ]  # fmt: skip
+
+
 def rows_of(
     session: Session, place: Place, under: int | None = None, run: int | None = None, covers: Covers | None = None
 ) -> Timeline:
@@ -92,7 +123,7 @@ def rows_of(
     if place.lens == lenses.RAW:
         return lenses.Raw(session.pk)
     if place.show != JOINED:
-        return Timeline(session.pk, place.show)
+        return Timeline(session.pk, place.show, without=place.without)
     return Story(session, said.marker(session), [covers["last_seq"]] if covers else [])
 
 

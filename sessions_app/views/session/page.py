@@ -151,6 +151,7 @@ def _around_the_timeline(
         "outline": outline.around(session.pk, current),
         "current_turn": current,
         "lenses": lenses.tabs(session),
+        "kinds": lenses.kinds(place),
         "strip": strip_of(session, request.GET),
     }
     if place.words:

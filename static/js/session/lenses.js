@@ -32,7 +32,7 @@ function remember(lens) {
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest(".lenses a, a[data-steps]");
+  const link = event.target.closest(".lenses a, a[data-steps], a[data-kind]");
   if (!link || event.button) return;
   aim(link);
   if (link.dataset.lens && !event.ctrlKey && !event.metaKey && !event.shiftKey) remember(link.dataset.lens);

@@ -10,6 +10,8 @@ from sessions_app.models import Agent
 from sessions_app.services.log import events, links
 from tests.views.build import session_of, words
 
+from .build import asked, said, session_with
+
 
 def turns_of(agent: Agent, title: str, *prompts: str):
     """A session with a turn for each prompt, in which one file is written."""
@@ -44,6 +46,18 @@ def test_turns_stand_beside_those_with_the_same_prompt(reviewer, agent):
     assert shelf.count("turn") == 1 and "—" in shelf
     assert any(re.match(r"Write 2 3", row) for row in rows)
     assert f"?event={one.turns.get(index=2).first_seq}" in page.content.decode()
+
+
+def test_turns_of_a_resumed_session_take_no_longer_than_until_the_next(reviewer, agent):
+    """Who resumes a session writes its earlier records once more, with the time of the resume."""
+    new = [asked("p1", "First", 0), said("m1", "Answer", 10), asked("p2", "Second", 120), said("m2", "Answer", 130)]
+    new.insert(2, said("late", "Again", 18_000))
+    one = session_with(agent, new)
+    other = session_with(agent, [asked("p1", "First", 0), said("m1", "Answer", 0)], title="Other")
+    page = reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}")
+    first = next(row for row in rows_of(page) if row.startswith("First"))
+    assert "≤ 2 m" in first and "5 h" not in first
+    assert "0 ms" not in first, "all its events have the same time"
 
 
 def test_files_of_both_stand_in_one_line(reviewer, agent):

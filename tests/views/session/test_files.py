@@ -65,6 +65,12 @@ def test_a_file_shows_what_differs_over_the_session_and_who_made_it(viewer, edit
     assert {link.partition("#")[2] for link in links} == {"e-4", "e-6"}
 
 
+def test_the_only_file_of_a_session_is_open_at_once(viewer, agent):
+    new = [asked("p", "Go"), *edit("1", "/w/a.py", "two", "second"), *edit("2", "/w/b.py", "x", "y", "error")]
+    page = shown(viewer, session_with(agent, new, **CWD))
+    assert "second" in page.text and "Choose a file" not in page.text
+
+
 @pytest.mark.parametrize(
     ("query", "there", "gone"),
     [

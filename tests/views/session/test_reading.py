@@ -155,3 +155,32 @@ def test_a_bracket_holds_the_rows_of_one_response(viewer, agent):
     brackets = [" ".join(word for word in (row["class"] or "").split() if word in words) for row in rows]
     assert [row["id"] for row in rows] == ["e-1", "e-2", "e-3", "e-5", "e-6", "e-7"]
     assert brackets == ["", "of-response is-first", "of-response", "of-response is-last", "", ""]
+
+
+SEVERAL = [
+    asked("p", "A prompt that is too long for the head of its turn: " + "go on, " * 20), other("n", "system", "A note"),
+    other("t", "reasoning", "A thought"), call("c", "Read", {"path": "a.py"}), result("c"), said("m", "An answer"),
+    other("x", "error", "A fault"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("without", "seqs"),
+    [
+        ("", [1, 2, 3, 4, 6, 7]), ("notes", [1, 3, 4, 6, 7]), ("tools.reasoning", [1, 2, 6, 7]),
+        ("notes.tools.reasoning.messages", [7]), ("nothing.error", [1, 2, 3, 4, 6, 7]),
+    ],
+)  # fmt: skip
+def test_kinds_are_left_out_by_themselves_and_the_address_says_so(viewer, agent, without, seqs):
+    """Whoever gets the link sees what its sender saw; an error is never left out."""
+    session = session_with(agent, SEVERAL)
+    page = shown(viewer, session, f"?show=everything&without={without}")
+    assert page.seqs == seqs
+    assert len([link for link in page.all("a") if "data-kind" in link]) == 4
+
+
+def test_an_event_that_is_left_out_is_shown_where_a_link_leads_to_it(viewer, agent):
+    session = session_with(agent, SEVERAL)
+    assert 2 not in shown(viewer, session, "?show=everything&without=notes&event=3").seqs
+    assert 2 in shown(viewer, session, "?show=everything&without=reasoning&event=2").seqs
+    assert "A note" in shown(viewer, session, "?show=everything&without=notes&event=2").text
