@@ -21,7 +21,7 @@ from .drafts import FormatError
 from .formats import agents, stores
 from .formats.common.describe import describe
 from .formats.common.head import SIZES, Head
-from .formats.contract import Format, Reader, Spec, Writer
+from .formats.contract import Format, PlacedReader, Reader, Spec, Writer
 
 GROUP = "countersign.formats"
 KNOWN = " Known are "
@@ -114,6 +114,16 @@ def detect(source: str | Path | BinaryIO) -> tuple[str, Head]:
     known = ", ".join(sorted(readers()))
     what = describe(head, complete=complete)
     raise Unrecognised(f"Unsupported file format: {what}.{KNOWN}{known}.")
+
+
+def may_become_another(name: str, head: Head, path: str) -> bool:
+    """Whether a file that is still written may be recognised as another format than ``name`` with its next lines: it
+    lies where an agent keeps its sessions, and only who asks has spoken in it yet. What an agent says tells it apart.
+    """
+    kept = (other for other, reader in readers().items() if isinstance(reader, PlacedReader) and other != name)
+    if any("assistant" in (line.get("role"), line.get("type")) for line in head.records):
+        return False
+    return any(cast(PlacedReader, readers()[other]).session_in_path(path) for other in kept)
 
 
 def claims(head: Head, candidates: Mapping[str, Reader]) -> list[str]:

@@ -37,6 +37,10 @@ class Spec:
     grows: Literal["lines", "document"] = "document"
     """``lines`` when its files grow by appended records, ``document`` when they are rewritten whole, so that a changed
     file is another version of the session."""
+    spread: bool = False
+    """Whether one session lies in files that share no record: pages of an API, an event a file, a trace a turn. Of
+    other formats a file that repeats nothing of the session that it names is taken for that one's only where it lies
+    in the same place."""
     max_bytes: int | None = None
     """An upper limit of its own, for files that must be held in memory."""
     global_response_ids: bool = False

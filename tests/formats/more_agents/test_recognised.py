@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from vcon_app import registry
-from vcon_app.drafts import Draft, EventDraft, Finding
+from vcon_app.drafts import Draft, EventDraft, Finding, FormatError
 
 TIME = "2026-05-04T08:00:00.000000"
 ASKED: dict[str, Any] = {"role": "user", "content": "Wind the clock.", "timestamp": TIME}
@@ -89,6 +89,12 @@ def test_an_evaluation_of_openhands_that_is_cut_off_keeps_what_was_written() -> 
 def test_an_evaluation_of_openhands_with_values_that_are_no_json_is_read() -> None:
     data = lines({"instance_id": "i1", "score": 0, "history": [STEP]}).replace(b'"score": 0', b'"score": NaN')
     assert kinds(read(data)[1]) == ["system", "user_message"]
+
+
+@pytest.mark.parametrize("data", [b"[1]\n", b"7\n"])
+def test_what_holds_no_record_of_openhands_is_refused_before_anything_is_told(data: bytes) -> None:
+    with pytest.raises(FormatError, match="is no OpenHands transcript"):
+        next(iter(registry.reader("openhands-v0").read(io.BytesIO(data))))
 
 
 def test_values_of_spans_may_stand_beside_the_kinds_that_they_are_not() -> None:

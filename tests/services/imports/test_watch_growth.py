@@ -152,3 +152,41 @@ def test_a_store_that_is_replaced_by_a_smaller_one_keeps_what_it_had_and_adds_wh
     assert Session.objects.count() >= 2
     assert Event.objects.filter(text="Written later").count() == 1
     assert all(told()[one] >= count for one, count in before.items())
+
+
+def test_a_file_in_which_only_the_user_has_spoken_waits_where_an_agent_keeps_its_sessions(tmp_path, looks):
+    """Two messages by role are nobody's yet: what they are is told by the answer."""
+    path = tmp_path / f"%2Fhome%2Fzq/{GROK}/chat_history.jsonl"
+    path.parent.mkdir(parents=True)
+    lines = [{"role": "system", "content": "You are Grok"}, {"role": "user", "content": "Wind the clock."}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert looks() == []
+    with path.open("a") as file:
+        file.write(json.dumps({"role": "assistant", "content": "Wound.", "model_id": "grok-4.5"}) + "\n")
+    looks()
+    assert Session.objects.values_list("source_format", "external_id").get() == ("grok", GROK)
+
+
+def test_a_file_of_two_messages_that_lies_anywhere_is_read(tmp_path, looks):
+    lines = [{"role": "system", "content": "You mend."}, {"role": "user", "content": "Wind the clock."}]
+    (tmp_path / "clock.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    looks()
+    assert Session.objects.get().source_format == "openai-chat"
+
+
+def test_a_hidden_folder_is_followed_where_it_is_the_one_that_is_named(tmp_path, workspace):
+    path = tmp_path / ".claude" / "projects" / "-srv-clock" / f"{OWNER}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(transcript(2))
+    for folder, events in ((tmp_path, []), (tmp_path / ".claude", [2])):
+        list(Watch(folder, workspace).look(once=True))
+        assert list(Session.objects.values_list("event_count", flat=True)) == events
+
+
+@pytest.mark.parametrize("hidden", [".system_generated/logs", ".crush", ".opencode"])
+def test_hidden_folders_in_which_agents_keep_sessions_are_followed(hidden, tmp_path, workspace):
+    path = tmp_path / "brain" / hidden / "a.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(transcript(2))
+    list(Watch(tmp_path, workspace).look(once=True))
+    assert Session.objects.get().event_count == 2

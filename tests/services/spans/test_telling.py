@@ -15,6 +15,7 @@ from sessions_app.services import audit
 from vcon_app.formats import otel_genai
 from vcon_app.formats.otel_genai import wire
 from vcon_app.models import SpanPiece, SpanStream, Trace
+from vcon_app.services.imports import import_jobs
 from vcon_app.services.spans import receiving, telling
 
 from .build import agent, chat, failed, request, span, tool
@@ -295,3 +296,19 @@ def test_a_round_that_cannot_be_read_again_holds_nothing_up(send, monkeypatch):
     tell_all()
     assert Session.objects.get().tool_call_count == 2
     assert sorted(SpanPiece.objects.values_list("round", flat=True)) == [1, 2]
+
+
+def test_a_file_that_names_the_conversation_of_an_exporter_adds_nothing_to_it(send, workspace):
+    send(*turn())
+    tell_all()
+    before = told()
+    values = [{"key": "gen_ai.conversation.id", "value": {"stringValue": "tide-7"}},
+              {"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}},
+              {"key": "gen_ai.tool.name", "value": {"stringValue": "refund"}}]  # fmt: skip
+    forged = {"traceId": "9" * 32, "spanId": "9" * 16, "name": "execute_tool refund", "attributes": values,
+              "startTimeUnixNano": "1790000000000000000", "endTimeUnixNano": "1790000001000000000"}  # fmt: skip
+    file = orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [forged]}]}]})
+    imported = import_jobs.start_import(workspace, "spans.json", [file], by=KEY)
+    import_jobs.run(imported.pk)
+    assert told(origin=Session.Origin.OTLP) == before
+    assert Session.objects.get(origin=Session.Origin.IMPORT).external_id == "tide-7"

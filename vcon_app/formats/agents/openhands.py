@@ -25,7 +25,7 @@ from ..common.values import count_of, dict_of, scalars_of, text_of
 from ..contract import Spec
 
 NAME = "openhands"
-SPEC = Spec(name=NAME, title="OpenHands", grows="lines")
+SPEC = Spec(name=NAME, title="OpenHands", grows="lines", spread=True)
 PLACE = re.compile(r"conversations/([^/]+)/(?:base_state\.json|events/[^/]+\.json)$")
 SOURCES = ("user", "agent", "environment", "hook")
 STATES = frozenset({

@@ -67,9 +67,13 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of each run in the file, one in memory at a time. Raises ``FormatError``."""
     findings = Findings(NAME)
     between: list[Item] = []
+    is_read = False
     for run in _runs(records(source, NAME), between):
         yield from RunReading(findings).run(chain(between, run))
         between.clear()
+        is_read = True
+    if not is_read:  # refuses it
+        yield from RunReading(findings).run(between)
     for item in between:
         if isinstance(item, Finding):
             yield from findings.limit(item)

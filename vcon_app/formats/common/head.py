@@ -34,6 +34,7 @@ class Head:
     def __init__(self, data: bytes, size: int = SIZES[0]) -> None:
         """``size`` bounds what a gzip body may grow to (zip bombs); plain bytes are taken as they are."""
         self.raw = data
+        self.size = size
         self.data = _gunzip(data, size) if data[:2] == b"\x1f\x8b" else data
 
     @cached_property
@@ -46,7 +47,10 @@ class Head:
         if self.data.startswith(ZIP):  # stored members show their lines as they are
             return found
         first = True
-        for number, line in enumerate(self.data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 51)[:50]):
+        pieces = self.data.removeprefix(b"\xef\xbb\xbf").split(b"\n", OBJECTS)
+        if len(self.data) >= self.size or len(pieces) > OBJECTS:
+            pieces[-1] = b""  # cut off: to find that out by parsing it takes five times its size in memory
+        for number, line in enumerate(pieces):
             try:
                 value, _ = loads(line)
             except Unreadable:

@@ -25,6 +25,7 @@ SPEC = Spec(
     name=NAME,
     title="Managed Agents",
     grows="lines",
+    spread=True,
 )
 
 PLACES = ("", "item.", "data.item.", "events.item.", "session.")

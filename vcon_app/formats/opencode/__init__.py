@@ -31,6 +31,7 @@ SPEC = Spec(
     title="OpenCode",
     # Also a document that is exported again: keys are natural, so it only adds what is new (see above).
     grows="lines",
+    spread=True,
 )
 
 LOOKED_AT = 40

@@ -33,6 +33,7 @@ SPEC = Spec(
     name=NAME,
     title="OpenTelemetry GenAI spans",
     grows="lines",
+    spread=True,
     max_bytes=MAX_BYTES,
     media_type="application/json",
     suffix=".otlp.json",

@@ -20,7 +20,12 @@ class Command(BaseCommand):
     help = "Follow a folder: import what is in it, and then what its files grow by, until Ctrl-C."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", metavar="DIR", type=Path, help="hidden and temporary files in it are left out")
+        parser.add_argument(
+            "folder",
+            metavar="DIR",
+            type=Path,
+            help="hidden and temporary files in it are left out, but for those of agents (.crush, .opencode)",
+        )
         parser.add_argument("--agent", metavar="NAME", help="whose sessions these are; default: what the file says")
         add_workspace(parser)
         parser.add_argument("--once", action="store_true", help="import what is there now, and end")

@@ -101,7 +101,7 @@ class DocumentImporter:
         is_alone = wal.needs_log(source)
         result = FileImporter(
             self.imported, format_name, self.keyring, self.claims, self.new_agents, self._progress, place,
-            path=self._path(member), sealed=self._sealed(),
+            path=self._path(member), sealed=self._sealed(), gained={gained.session for gained in self.gained},
             in_signed_bundle=bundle is not None and coverage.is_signed(bundle.signature["state"]),
         ).run(source)  # fmt: skip
         name = member.filename if member else ""

@@ -28,6 +28,7 @@ from vcon_app.models import Import, ImportedSession
 from ..documents import decryption
 from ..rare_collections import rare_collections
 from ..trust import anchors, coverage, signatures
+from . import senders
 from .claims import Claims
 from .findings import Findings
 from .new_agents import NewAgents
@@ -48,10 +49,14 @@ COMPLETED = (
 
 
 class Diverged(Exception):
-    """The file tells sessions that are known in another way, or is signed: it is a version of its own of each."""
+    """The file tells sessions that are known in another way, or is signed: it is a version of its own of each.
 
-    def __init__(self, *sessions: Session) -> None:
+    ``why`` is what to tell about it, where nobody would expect it.
+    """
+
+    def __init__(self, *sessions: Session, why: str = "") -> None:
         self.sessions = sessions
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +118,13 @@ class FileImporter:
         path: str = "",
         in_signed_bundle: bool = False,
         sealed: Collection[Session] = (),
+        gained: Collection[Session] = (),
     ) -> None:
         """``on_progress`` is given the number of bytes read; ``place`` says where in the document the file is, ``path``
         where it lay as far as that is known.
 
         ``sealed`` are sessions that signed files of the same document made: what comes from one takes nothing more.
+        ``gained`` are those to which files of the same document added: what comes with them is theirs.
         """
         self.imported = imported
         self.workspace_id = imported.workspace_id
@@ -130,9 +137,11 @@ class FileImporter:
         self.path = path
         self.in_signed_bundle = in_signed_bundle
         self.sealed = sealed
+        self.gained = gained
         self.was_encrypted = False
-        self.diverged: set[Session] = set()
-        """Sessions of the same external id that this file does not add to: it is another version of them."""
+        self.diverged: dict[Session, str] = {}
+        """Sessions of the same external id that this file does not add to, it is another version of them; and why,
+        where that is to be told."""
 
     def run(self, source: BinaryIO) -> FileResult:
         """Append what the file holds, in a transaction. Raises ``FormatError`` where it cannot, ``BeginAgain``."""
@@ -156,7 +165,7 @@ class FileImporter:
                     self._read(attempt)
                 return attempt
             except Diverged as diverged:
-                self.diverged.update(diverged.sessions)
+                self.diverged |= dict.fromkeys(diverged.sessions, diverged.why)
 
     def _read(self, attempt: _Attempt) -> None:
         # what somebody asked to be read as this format is not refused for saying that it is another
@@ -209,14 +218,17 @@ class FileImporter:
 
     def _append_session(self, attempt: _Attempt, draft: SessionDraft, drafts: Iterator[Draft]) -> SessionDraft | None:
         """Append one session's events; the draft of the session that follows in the file, if any."""
-        session, known = self._session_for(draft)
+        session, known = self._session_for(attempt, draft)
         own = _SessionDrafts(attempt, draft, drafts, self.place)
         stream: Iterator[EventDraft] = own
         is_grown = known and session not in attempt.added
         is_sealed = is_grown and self._is_sealed(session)
         keeps_apart = is_sealed or self._is_signed(attempt)
-        if is_grown and (keeps_apart or self.format.SPEC.grows == "document"):
-            stream = self._new_events(session, own, keeps_apart=keeps_apart)
+        is_others = is_grown and session not in self.gained and not senders.brought(self.imported, session)
+        is_rewritten = self.format.SPEC.grows == "document"
+        if is_grown and (keeps_apart or is_others or is_rewritten):
+            why = senders.OTHER_SENDER if is_others and not is_rewritten else ""
+            stream = self._new_events(session, own, keeps_apart=keeps_apart, why=why)
         appended = events.append(
             session.id,
             stream,
@@ -225,23 +237,36 @@ class FileImporter:
             on_progress=lambda _: self.on_progress(attempt.source.tell()),
         )
         if is_grown and appended.accepted:
+            if not appended.duplicates and not self._goes_on_from_nothing(session):
+                raise Diverged(session, why=senders.NOTHING_SHARED)
             attempt.grown.append(session)
-        has_more = self.format.SPEC.grows == "lines" and not is_sealed
+        has_more = self.format.SPEC.grows == "lines" and not is_sealed and not is_others
         if appended.accepted or not known or has_more:  # an older version has nothing to add
             self._complete(session, own.updates)
         attempt.added[session] = attempt.added.get(session, Added()).with_more(appended)
         return own.following
 
-    def _session_for(self, draft: SessionDraft) -> tuple[Session, bool]:
+    def _goes_on_from_nothing(self, session: Session) -> bool:
+        """Whether a file that repeats no event of a session may be a part of it: a log that was turned over, a page of
+        an API."""
+        together = self.format.SPEC.spread or session in self.gained
+        return together or not senders.lies_elsewhere(self.imported, session)
+
+    def _session_for(self, attempt: _Attempt, draft: SessionDraft) -> tuple[Session, bool]:
         """The session of this external id and whether it was there before; locked against a second import."""
         external_id, parent_id = identifier(draft.external_id), identifier(draft.parent_external_id or "")
         if parent_id and parent_id != external_id:  # before its child, as in an archive that holds both
             self.claims.hold(self.format.SPEC.name, parent_id, shared=True)
         self.claims.hold(self.format.SPEC.name, external_id)
-        known = session_services.find_by_external_id(self.workspace_id, external_id, self.format.SPEC.name)
+        found = session_services.find_by_external_id(self.workspace_id, external_id, self.format.SPEC.name)
+        known = [session for session in found if session.origin == Session.Origin.IMPORT]
         for session in known:
+            if senders.is_of_other_agent(self.imported, session):
+                self.diverged[session] = senders.OTHER_AGENT
             if session not in self.diverged:
                 return session, True
+        if why := next((self.diverged[session] for session in known if self.diverged[session]), ""):
+            attempt.findings.note(_kept_apart(external_id, why))
         created = self._create(draft, external_id)
         if known := known or self._version_before(draft):
             created.metadata["version_of"] = str(known[-1].id)
@@ -289,8 +314,11 @@ class FileImporter:
         """Whether a session was read from a signed file: it stays as it was signed."""
         return session in self.sealed or coverage.was_signed(session.pk)
 
-    def _new_events(self, session: Session, drafts: Iterator[EventDraft], *, keeps_apart: bool) -> Iterator[EventDraft]:
-        """The events of a rewritten file behind those that are known, if these are unchanged.
+    def _new_events(
+        self, session: Session, drafts: Iterator[EventDraft], *, keeps_apart: bool, why: str
+    ) -> Iterator[EventDraft]:
+        """The events of a rewritten file, or of one that somebody else brings, behind those that are known, if these
+        are unchanged.
 
         Raises ``Diverged`` at the first event that differs from what the earlier file had in its place, at one more
         where either is signed (``keeps_apart``: a signature says nothing about what another file tells), and, in
@@ -302,7 +330,7 @@ class FileImporter:
             if event is None:
                 return
             if events.key_of(event.key) != key:
-                raise Diverged(session)
+                raise Diverged(session, why=why)
         following = next(drafts, None)
         if following is not None:
             if keeps_apart:
@@ -384,6 +412,14 @@ class _SessionDrafts(Iterator[EventDraft]):
             else:
                 self._attempt.note(draft)
         raise StopIteration
+
+
+def _kept_apart(external_id: str, why: str) -> Finding:
+    return Finding(
+        "import.kept-apart", "warning", "",
+        f"A session with the id {external_id[:100]!r} is here already, and nothing was added to it, for {why}. "
+        "What the file tells is a session of its own.",
+    )  # fmt: skip
 
 
 def _first_session(attempt: _Attempt, drafts: Iterator[Draft]) -> SessionDraft | None:

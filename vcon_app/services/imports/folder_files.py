@@ -23,6 +23,8 @@ from vcon_app.formats.common.sqlite.opening import is_sqlite
 
 STORES = (".db", ".sqlite", ".sqlite3", ".vscdb")
 """What the names of SQLite files end with, so that not each file is looked at for a log beside it."""
+OF_AGENTS = frozenset({".aider.chat.history.md", ".crush", ".opencode", ".specstory", ".system_generated"})
+"""Hidden names under which agents keep sessions in a project, or below a folder of theirs."""
 TRIES = 3
 NAMED = 4
 """Folders above a file among which are those that name its session in formats whose files name none."""
@@ -39,10 +41,11 @@ class NotPlain(OSError):
 def files_in(folder: Path) -> Iterator[Path]:
     """Files below a folder in order of name, and links, which ``open_file`` refuses. Raises ``OSError``.
 
-    Hidden ones, and what is neither a file nor a link, are left out.
+    Hidden ones are left out, but for those in which agents keep sessions (and the folder itself, whatever its name);
+    so is what is neither a file nor a link.
     """
     for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
+        if path.name.startswith(".") and path.name not in OF_AGENTS:
             continue
         mode = path.lstat().st_mode
         if stat.S_ISDIR(mode):

@@ -105,7 +105,7 @@ class Watch:
         if file.is_ignored and not is_settled:  # a log of something else is not looked into with each of its lines
             return None
         try:
-            is_ready = self._is_appended_to(path) or is_settled
+            is_ready = self._is_ready(path, is_settled, once)
         except registry.Unrecognised:
             return self._no_import(path, file, "unsupported file format; ignored") if is_settled else None
         return self._import(path, file, stamp) if is_ready else None
@@ -137,14 +137,20 @@ class Watch:
                 time.sleep(POLL_SECONDS)
         return started
 
-    def _is_appended_to(self, path: Path) -> bool:
-        """Whether a file is read line by line, so that it does no harm if its last line is cut off.
+    def _is_ready(self, path: Path, is_settled: bool, once: bool) -> bool:
+        """Whether a file rests, or is read line by line, so that it does no harm if its last line is cut off.
 
         Raises ``registry.Unrecognised``.
         """
         with open_file(path, self.folder) as stream:
             found = detect(stream, path.name)
-        return found is not None and registry.get(found[0]).SPEC.grows == "lines" and _starts_with_a_line(found[1])
+        if found is None:
+            return is_settled
+        name, head = found
+        place = f"{place_of(path, self.folder)}/{path.name}"
+        if not once and registry.may_become_another(name, head, place):
+            return False
+        return is_settled or (registry.get(name).SPEC.grows == "lines" and _starts_with_a_line(head))
 
     def _no_import(self, path: Path, file: _File, reason: str) -> Outcome | None:
         """The reason why a file is not imported, once for each file, however it changes."""
