@@ -4,6 +4,8 @@ import { DeskError } from "./delivery.js";
 
 const SCOPES = ["session", "user", "app", "temp"];
 const TRIES = 20;
+const PAUSE = 10; // ms
+const LONGEST = 500;
 
 /** Somebody else wrote the value since this program read it. Read it again, or use updateState. */
 export class StateConflict extends DeskError {
@@ -47,6 +49,8 @@ export class State {
         return changed;
       } catch (error) {
         if (!(error instanceof StateConflict) || tried === TRIES) throw error;
+        const longest = Math.min(PAUSE * 2 ** tried, LONGEST); // many at once would meet again
+        await new Promise((resolve) => { setTimeout(resolve, Math.random() * longest); });
       }
     }
   }

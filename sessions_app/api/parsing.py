@@ -32,6 +32,9 @@ class BodyParser(Parser):
         """
         if request.content_type != "application/json" and not request.content_type.endswith("+json"):
             raise Problem(415, f'send JSON as "application/json", not as "{request.content_type}"')
+        packing = request.headers.get("Content-Encoding", "").strip().lower()
+        if packing not in ("", "identity"):
+            raise Problem(415, f'send the body as it is, not packed by "{packing}": of all addresses only spans may be')
         value = _loads(request.body)
         _check_depth(value)
         kept = storable(value)
@@ -96,6 +99,10 @@ def reply(body: BaseModel, status: int = 200, **headers: str) -> HttpResponse:
     return HttpResponse(body.model_dump_json(), status=status, content_type="application/json", headers=headers)
 
 
+class Unkept(ValueError):
+    """NaN, infinity: Python reads and writes them, and JSON has no words for them."""
+
+
 def _loads(body: bytes) -> Any:
     try:
         return json.loads(body, parse_constant=_no_constant, parse_float=_finite)
@@ -105,18 +112,20 @@ def _loads(body: bytes) -> Any:
         raise Problem(400, f"the body is not UTF-8: {error.reason} at byte {error.start}") from None
     except json.JSONDecodeError as error:
         raise Problem(400, f"the body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
-    except ValueError as error:  # NaN, 1e999, integers of more than 4,300 digits
+    except Unkept as error:
         raise Problem(400, f"the body is not JSON that can be kept: {error}") from None
+    except ValueError:  # CVE-2020-10735
+        raise Problem(400, "the body is not JSON that can be kept: it holds a number of over 4,300 digits") from None
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
+    raise Unkept(f"{name} is no JSON value")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise ValueError(f"{text[:20]} is larger than any floating point number")
+        raise Unkept(f"{text[:20]} is larger than any floating point number")
     return number
 
 

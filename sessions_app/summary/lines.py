@@ -138,7 +138,9 @@ def reason(text: str, result: Any, most: int) -> str:
 
 
 def _told(text: str, result: Any) -> str:
-    """What a result says; where it has no text, what its structure has under the usual names."""
+    """What a result says; where it has no text, its value, or what that has under the usual names."""
+    if not text.strip() and isinstance(result, str):
+        return ends(result)
     if text.strip() or not isinstance(result, dict):
         return ends(text)
     found = (result.get(key) for key in ("stderr", "error", "message", "output", "stdout", "content", "type"))

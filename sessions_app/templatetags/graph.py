@@ -20,6 +20,20 @@ WORDS = {
     "quote": _("quote"), "metric_change": _("change of a metric"), "market_data": _("data of the market"),
     "interview": _("interview"),
 }  # fmt: skip
+FIELDS = {
+    "rationale": _("Rationale"), "layer": _("Layer"), "context": _("Context"),
+    "options_considered": _("Options considered"), "decision_outcome": _("Outcome"),
+    "consequences": _("Consequences"), "decision_makers": _("Who decided, it says"),
+    "decision_drivers": _("What drove it"), "date": _("Date"), "summary": _("Summary"), "quote": _("Quote"),
+    "source": _("Source"), "evidence_rigor": _("How rigorous"), "evidence_source": _("Kind of evidence"),
+}  # fmt: skip
+"""Fields of a product graph in the words of the forms; others stand as their file names them."""
+
+
+@register.filter
+def field_word(name: str) -> str:
+    """What a field of a decision or of evidence is called on pages."""
+    return str(FIELDS.get(name, name))
 
 
 @register.filter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
@@ -29,6 +30,11 @@ def test_another_media_type_is_refused(api):
     refused(api.send("POST", "imports", "{}"), 415)
 
 
+def test_a_packed_body_is_refused_by_its_name(api):
+    answer = api.send("POST", "agents", gzip.compress(b'{"name": "x"}'), **{"Content-Encoding": "gzip"})
+    assert '"gzip"' in refused(answer, 415)["detail"]
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -48,7 +54,8 @@ def test_a_body_that_is_not_json_is_refused(api, body):
 
 
 def test_an_integer_of_ten_thousand_digits_is_refused(api):
-    refused(api.send("POST", "agents", '{"name": ' + "9" * 10_000 + "}"), 400)
+    detail = refused(api.send("POST", "agents", '{"name": ' + "9" * 10_000 + "}"), 400)["detail"]
+    assert detail.endswith("it holds a number of over 4,300 digits")
 
 
 def test_each_wrong_value_is_named_by_a_json_pointer(api, session):

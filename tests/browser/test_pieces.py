@@ -91,6 +91,18 @@ def test_a_row_whose_request_fails_comes_while_the_stream_stays_open(open_page, 
     assert failed  # the second time it may come with another request, on a busy machine
 
 
+def test_the_numbers_of_the_lenses_go_on_with_the_session(open_page, scripted_session):
+    page = open_page(path_of(scripted_session))
+    counts = page.locator(".lenses a")
+    expect(counts).to_have_text(["Story", "Tools", "Requests", "Raw"])
+    said = EventDraft("user_message", "m", actor_kind="person", text="Two at once")
+    calls = [_of("tool_call", f"call-{number}") for number in range(2)]
+    append(scripted_session.pk, [said, *calls], origin=links.RUNTIME)
+    expect(counts).to_have_text(
+        [re.compile(r"Story\s+1"), re.compile(r"Tools\s+2"), "Requests", re.compile(r"Raw\s+3")]
+    )
+
+
 def test_a_click_while_the_line_is_fetched_is_not_lost(open_page, scripted_session):
     messages.submit(scripted_session.pk, "Wait", by=audit.Actor("member", "r", "Rosa"))
     page = open_page(path_of(scripted_session))

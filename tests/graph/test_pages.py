@@ -58,6 +58,14 @@ def test_a_reviewer_records_a_decision_from_an_event_and_evidence_for_it(reviewe
     assert GraphNode.objects.get(kind="decision").status == "reviewing"
 
 
+def test_what_a_key_recorded_is_not_the_word_of_whom_it_is_named_after_or_names(viewer, run):
+    told = Recorded("Pay all", {"decision_makers": ["Rita"], "rationale": "Rita said so"})
+    recording.decide(run.pk, told, Role.AGENT, by=audit.Actor("api_key", "k1", "Rita"))
+    shown = words(viewer.get(page_of(run)))
+    assert "Pay all proposed recorded by the key Rita" in shown
+    assert "Who decided, it says Rita" in shown and "Rationale Rita said so" in shown
+
+
 def test_what_was_refused_stands_in_its_form_with_the_reason(reviewer, run):
     sent = {"title": "Deprecate both", "rationale": "Unused", "first_seq": "77"}
     answer = reviewer.post(page_of(run, "decision-record"), sent)

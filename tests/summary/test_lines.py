@@ -60,6 +60,7 @@ def test_the_reason_of_a_failure_is_a_line_with_words(text, expected):
 
 def test_a_reason_stands_in_a_structure_where_there_is_no_text():
     assert lines.reason("", {"stdout": "", "stderr": "no such gate"}, 160) == "no such gate"
+    assert lines.reason("", "timeout", 160) == "timeout"
     assert lines.reason("", ["odd"], 160) == ""
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import json
+import random
+import time
 from collections.abc import Callable
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -16,6 +18,8 @@ SCOPES = ("session", "user", "app", "temp")
 BRIEF = 10.0
 """Seconds for an answer, for the program waits."""
 TRIES = 20
+PAUSE, LONGEST = 0.01, 0.5
+"""Seconds that a writer who was too late waits at most: twice as long after each try."""
 
 
 class DeskError(Exception):
@@ -94,6 +98,7 @@ class State:
             except StateConflict:
                 if tried == TRIES - 1:
                     raise
+                time.sleep(random.uniform(0, min(PAUSE * 2**tried, LONGEST)))  # many at once would meet again
         raise AssertionError
 
     def delete_state(self, key: str, scope: Scope = "session") -> bool:

@@ -107,11 +107,26 @@ def _failed(look: _Look, question: str) -> str:
     found = look.ask("list_live_agent_sessions", agent=look.agent_id, has_errors=True, limit=SHOWN)["sessions"]
     lines = []
     for row in found:
-        read = look.ask("read_live_agent_session", session_id=row["id"], kind="error", limit=1)
-        first = next(iter(read["events"]), None)
-        why = f": “{_line(first.get('untrusted_text', ''))}”" if first else ""
+        first = _first_error(look, row["id"])
+        why = f": “{_line(_reason(first))}”" if first else ""
         lines.append(f"{_session(row)}{why} {_cite(row, first)}")
     return _listed("The latest sessions with errors", lines, "No session has errors.")
+
+
+def _first_error(look: _Look, session_id: str) -> Json | None:
+    """The first error of a session, else the first call that failed, among its first results."""
+    for kind, limit in (("error", 1), ("tool_result", 50)):
+        read = look.ask("read_live_agent_session", session_id=session_id, kind=kind, limit=limit)["events"]
+        failed = (one for one in read if kind == "error" or one.get("untrusted_tool", {}).get("status") == "error")
+        if first := next(failed, None):
+            return first
+    return None
+
+
+def _reason(event: Json) -> str:
+    tool = event.get("untrusted_tool", {})
+    said = event.get("untrusted_text") or tool.get("result") or ""
+    return f"{tool['name']}: {said}" if tool.get("name") else str(said)
 
 
 def _waiting(look: _Look, question: str) -> str:

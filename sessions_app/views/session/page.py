@@ -213,10 +213,10 @@ def outline_rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) 
 @require_safe
 @access.viewer
 def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """The head of the page, as it is now."""
+    """The head of the page, as it is now, and the numbers of the lenses."""
     session = session_at(request, agent_id, session_id)
-    context = {"session": session, "head": head_of(request, session)}
-    return fragment(request, "sessions/head/_head.html", context, gettext("The session"))
+    context = {"session": session, "head": head_of(request, session), "lenses": lenses.tabs(session)}
+    return fragment(request, "sessions/head/_now.html", context, gettext("The session"))
 
 
 @require_safe

@@ -50,8 +50,11 @@ class RulesForm(forms.Form):
     def __init__(self, kept: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, initial=kept, **kwargs)
         name = kept.get("prune_strategy") or ""
-        if name not in dict(KINDS):  # such as keep_last_50, which a program says
-            self.fields["prune_strategy"].choices = [*KINDS, (name, name)]
+        if name == "sliding_window":
+            self.fields["prune_strategy"].choices = [(name, KINDS[0][1]), *KINDS[1:]]
+        elif name not in dict(KINDS):  # keep_last_50, which a program says
+            last = _("the last %(n)s messages") % {"n": name.rpartition("_")[2]}
+            self.fields["prune_strategy"].choices = [*KINDS, (name, last)]
 
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sessions_app.models import Approval, Role, Session
+from sessions_app.models import Approval, GraphNode, Role, Session
 from sessions_app.services import audit
 from sessions_app.services.people import api_keys
 from tests.services.build import append, event, user
@@ -142,6 +142,19 @@ def test_bad_arguments_are_told_in_words(api):
     assert "session_id" in error(api, "read_live_agent_session", session_id="x")
     assert "less than or equal to 50" in error(api, "list_live_agent_sessions", limit=1000)
     assert error(api, "list_live_agent_sessions", sort="shoe size")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_argument_that_a_tool_does_not_take_is_named(api, full, version):
+    """A model that says ``approved`` and is answered would believe that it had decided."""
+    assert '"since"' in error(api, "list_live_agent_sessions", since="2026-01-01")
+    given = {"session_id": str(full.pk), "client_id": "d-1", "title": "Pay all", "status": "approved"}
+    said = post(api, "tools/call", {"name": "record_decision", "arguments": given}, version, to="/mcp/recording")
+    assert said["result"]["isError"] and '"status"' in said["result"]["content"][0]["text"]
+    assert not GraphNode.objects.exists()
+    for address in ("/mcp", "/mcp/recording"):
+        listed = post(api, "tools/list", version=version, to=address)["result"]["tools"]
+        assert all(tool["inputSchema"]["additionalProperties"] is False for tool in listed)
 
 
 def test_there_is_no_stream(api):

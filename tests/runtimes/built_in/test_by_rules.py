@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from sessions_app.drafts import ToolDraft
 from sessions_app.models import Approval, Event, Schedule
 from sessions_app.runtimes.built_in import rules
-from sessions_app.services import audit
+from sessions_app.services import audit, sessions
 from sessions_app.services.approvals import requests
+from sessions_app.services.log import events, links
 from sessions_app.services.policies import versions
 from sessions_app.services.turns import messages
+from tests.services.build import call, event, result, user
 
 from ..conftest import work
 from ..local import decide, texts
@@ -45,6 +48,14 @@ def test_the_latest_sessions_with_what_they_were(ask, shop, agent):
 def test_what_failed_cites_the_error(ask, shop):
     lost = session_about(shop)
     assert f"“Timed out at the depot” [{lost.pk}#4]" in answer(ask("What failed, and why?"))
+
+
+def test_what_failed_cites_a_call_where_nothing_else_failed(ask, shop):
+    lost = sessions.create(shop, by=audit.SYSTEM, title="Parcel 4712")
+    wrong = event("tool_result", tool=ToolDraft(call_id="c2", name="carrier", result="timeout", status="error"))
+    new = [user("Where is it?"), call("c1", "lookup"), result("c1"), call("c2", "carrier"), wrong]
+    events.append(lost.pk, new, origin=links.RUNTIME)
+    assert f"“carrier: timeout” [{lost.pk}#5]" in answer(ask("What failed, and why?"))
 
 
 def test_what_waits_is_said_and_not_decided(ask, shop):

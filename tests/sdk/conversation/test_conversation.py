@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -129,6 +130,17 @@ def test_of_two_writers_neither_loses_silently(desk):
     with pytest.raises(StateConflict):
         other.delete_state("cart", "user")
     assert one.delete_state("cart", "user") and not one.delete_state("cart", "user")
+
+
+def test_many_writers_at_once_each_have_their_say(desk):
+    def work(name: int) -> None:
+        session = SyncSession(f"writer {name}", "Clerk", "ines", **desk)
+        for _ in range(3):
+            session.update_state("count", lambda count: count + 1, "user", 0)
+
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(work, range(10)))
+    assert SyncSession("reader", "Clerk", "ines", **desk).get_state("count", scope="user") == 30
 
 
 def test_an_agent_with_tools_and_its_handoff(desk, monkeypatch):

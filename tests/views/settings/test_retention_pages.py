@@ -157,3 +157,15 @@ def test_what_is_no_number_of_days_keeps_sessions_for_good(admin, workspace, sai
     for answer in (admin.post(KEEP, {"keep_days": said}), admin.get(KEEP, {"keep_days": said})):
         assert answer.status_code == 422 and "field-error" in answer.content.decode()
     assert Workspace.objects.get(pk=workspace.pk).keep_days is None
+
+
+@pytest.mark.parametrize(
+    ("name", "words_of_it"), [("sliding_window", "the last messages"), ("keep_last_7", "the last 7 messages")]
+)
+def test_a_strategy_that_a_program_said_stands_in_the_form_in_words_and_stays(reviewer, talk, name, words_of_it):
+    policies.set_policy(talk.pk, {"prune_strategy": name, "max_messages": 9}, by=BOT)
+    page = reviewer.get(at(talk)).content.decode()
+    assert f'<option value="{name}" selected>{words_of_it}</option>' in page
+    do(reviewer, talk, "keep", prune_strategy=name, max_messages=8)
+    kept = SessionRetention.objects.get()
+    assert (kept.prune_strategy, kept.max_messages) == (name, 8)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from . import inner
+from .server import Server
 
 INSTRUCTIONS = (
     "Records decisions that a session led to, and evidence for or against them. A key of the role agent records in its "
@@ -28,7 +28,7 @@ ClientId = Annotated[
     str, Field(min_length=1, max_length=200, description="yours; sent again with it, nothing is recorded twice")
 ]
 
-server = MCPServer("countersign-recording", instructions=INSTRUCTIONS, log_level="WARNING")
+server = Server("countersign-recording", instructions=INSTRUCTIONS, log_level="WARNING")
 
 
 @server.tool(annotations=ADDS, structured_output=False)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from . import inner
+from .server import Server
 
 MOST_TEXT = 1_500
 """Characters of a text that are given; an event says how many it has."""
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 Limit = Annotated[int, Field(ge=1, le=50, description="how many, at most")]
 Cursor = Annotated[str, Field(description="next_cursor of the page before")]
 
-server = MCPServer("countersign", instructions=INSTRUCTIONS, log_level="WARNING")
+server = Server("countersign", instructions=INSTRUCTIONS, log_level="WARNING")
 
 
 async def ask(path: str, **query: Any) -> Any:

@@ -27,7 +27,7 @@ MOST_WAITING = 50_000
 """Spans of a workspace that wait to be told before more are refused: about 20 s of work for one worker."""
 HELD = timedelta(seconds=5)
 """How long spans wait for what stands above them: as long as an exporter that batches waits before it sends."""
-MOST_WOKEN, MOST_SWEPT = 500, 1_000
+MOST_WOKEN, MOST_SWEPT = 100, 1_000
 """Streams that workers are told of by one request, and by one look of the sweep, which finds the others: 2 ms each."""
 PACKED = 1
 """zlib's level; 6 takes three times as long for a tenth less."""
