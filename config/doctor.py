@@ -26,7 +26,7 @@ from sessions_app.services.log import run_summaries, shared_responses
 from sessions_app.services.money import totals
 from sessions_app.services.upkeep import disk, event_months, installation
 from vcon_app.services.checkpoints import publishing
-from vcon_app.services.documents import storage, storage_mark
+from vcon_app.services.documents import file_words, storage, storage_mark
 from vcon_app.services.imports import families
 from vcon_app.services.transparency import registering
 from vcon_app.services.trust import own_keys
@@ -63,6 +63,7 @@ def diagnose() -> list[Check]:
         # No fault: the next look decides, and the log itself is whole.
         checks.append(Check("shared responses", None, "", _one_line(shared_responses.late_notice)))
         checks.append(Check("sub-agents", None, "", _one_line(families.late_notice)))
+        checks.append(Check("texts of files", None, "", _one_line(file_words.late_notice)))
         checks.append(Check("run summaries", None, "", _one_line(run_summaries.notice)))
         # No fault: nothing is lost, and everything is found.
         checks.append(Check("event months", None, "", _one_line(event_months.notice)))

@@ -22,6 +22,7 @@ SEARCHES = (
     "q=parcel+-look", "q=is:error", "q=parcel+tool:search", "q=file:a/b",
     "q=parcel&sort=relevance", "q=parcel+timed&sort=relevance",
 )  # fmt: skip
+GROUPED = ("session", "agent", "model", "tool")
 NOBODYS = UUID(int=0)
 """The id in addresses that are not read, but posted to."""
 WITH_QUERY: dict[str, tuple[str, ...]] = {
@@ -30,7 +31,7 @@ WITH_QUERY: dict[str, tuple[str, ...]] = {
     ),
     "import-list": ("status=open", "status=done", "status=failed"),
     "search": SEARCHES,
-    "usage": ("by=session",),
+    "usage": ("by=session", "by=tool", "from=ever", *(f"from=ever&by={by}" for by in GROUPED)),
     "retention-keep": ("keep_days=1",),
     "session-detail": ("turn=3", "event=20", "q=look"),
     "session-rows": ("after=20",),
@@ -46,6 +47,7 @@ WITH_QUERY_API: dict[str, tuple[str, ...]] = {
     "/api/v1/search": (*SEARCHES[:2], *SEARCHES[-2:]),
     "/api/v1/retention/over": ("days=1",),
     "/api/v1/approvals": ("status=pending", "status=denied"),
+    "/api/v1/usage": ("limit=50", "group_by=session"),
 }
 
 

@@ -80,14 +80,12 @@ NOT_WALKED = {
     "/api/v1/approvals/{approval_id}": "one row, read in a thread with a connection of its own",
     "metrics": "for a scraper, not a person", "readyz": "asks other processes",
 }  # fmt: skip
-OF_DAYS = "reads each day of the period, of which there may be 365 a year"
 OF_FILE = "asks of all imports of one file, which these copies are, whether they would be deleted"
 OF_MESSAGES = "counts the messages of one session, in an index"
 OF_SESSION = "draws the context of all model requests of one session"
 KNOWN = {
     "session-context": OF_SESSION,
     "/api/v1/sessions/{session_id}/retention": OF_MESSAGES,
-    "/api/v1/usage": OF_DAYS,
     "import-delete": OF_FILE,
 }  # fmt: skip
 """Addresses, without their queries, that read more because there is more, and why: to be ended one by one."""

@@ -21,7 +21,7 @@ from . import links, model_requests, search
 from .timeline import Entry, Timeline, Window, read, results_of
 
 STORY, TOOLS, REQUESTS, RAW = LENSES = ("story", "tools", "requests", "raw")
-COUNTED = 1_000
+COUNTED = 300
 """Model requests are counted up to here: no number of them is kept."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,15 +21,21 @@ COPY (SELECT {", ".join(COLUMNS)} FROM sessions_app_event
       WHERE session_id = '{{session}}' AND seq BETWEEN {{first}} AND {{last}} ORDER BY seq)
 TO STDOUT (FORMAT binary)
 """
-# The links of a page of events are near each other, those of a filtered one are not: one step in the index for each.
+# An import has one link for hundreds of events, a session that grew by itself one for each: a stretch of events costs a
+# stretch of the index, and events that are far from each other one step in it each.
 ORIGINS = """
-SELECT each.seq, link.origin, link.reporter_kind, link.reported_by, link.received_at
-FROM unnest(%(seqs)s::int[]) AS each(seq)
+SELECT link.last_seq, link.origin, link.reporter_kind, link.reported_by, link.received_at
+FROM unnest(%(firsts)s::int[], %(lasts)s::int[]) AS stretch (first, last)
 CROSS JOIN LATERAL (
     SELECT * FROM sessions_app_eventlink l
-    WHERE l.session_id = %(session)s AND l.last_seq >= each.seq ORDER BY l.last_seq LIMIT 1
+    WHERE l.session_id = %(session)s AND l.last_seq >= stretch.first AND l.last_seq <= coalesce((
+        SELECT e.last_seq FROM sessions_app_eventlink e
+        WHERE e.session_id = %(session)s AND e.last_seq >= stretch.last ORDER BY e.last_seq LIMIT 1), stretch.last)
 ) link
+ORDER BY link.last_seq
 """
+NEAR = 8
+"""Numbers between two events of one stretch at most."""
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 HEADER_BYTES = len(SIGNATURE) + 4 + 4
 """Signature, flags, length of the header's extension (PostgreSQL documentation, COPY, "Binary Format")."""
@@ -102,11 +109,22 @@ def header_of(link: EventLink) -> Header:
 
 def origins(session_id: UUID, seqs: Sequence[int]) -> dict[int, EventOrigin]:
     """How each of some events of a session came in, from whom and when, by ``seq``; one query."""
+    firsts: list[int] = []
+    lasts: list[int] = []
+    for seq in sorted(seqs):
+        if lasts and seq - lasts[-1] <= NEAR:
+            lasts[-1] = seq
+        else:
+            firsts.append(seq)
+            lasts.append(seq)
     if not seqs:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(ORIGINS, {"session": session_id, "seqs": list(seqs)})
-        return {seq: EventOrigin(*columns) for seq, *columns in cursor.fetchall()}
+        cursor.execute(ORIGINS, {"session": session_id, "firsts": firsts, "lasts": lasts})
+        links = cursor.fetchall()
+    ends = [end for end, *_ in links]
+    places = ((seq, bisect_left(ends, seq)) for seq in seqs)
+    return {seq: EventOrigin(*links[place][1:]) for seq, place in places if place < len(ends)}
 
 
 def headers(session_id: UUID) -> Iterator[tuple[Header, str]]:

@@ -19,8 +19,8 @@ PROMPT = 600
 """Characters of a prompt that are read for its title: some begin with sections that are left out of it."""
 STEPS = 20
 """Widths that a cost bar can have."""
-STRETCH = 500
-"""Turns among which the dearest gives bars their scale: 0 to 499, 500 to 999 and so on, whichever of them are shown."""
+STRETCH = 250
+"""Turns among which the dearest gives bars their scale: 0 to 249, 250 to 499 and so on, whichever of them are shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from . import links
 from .links import EventOrigin
 from .timeline import BEFORE, ROWS, Entry, Timeline, Window, read
 
-SPAN = 320
+SPAN = 256
 """Light rows that one window is made of at most."""
 CALLS = 4
 """So many calls at a stretch are one line; with notes of the recorder between them ``CALLS_AMONG_NOTES`` are."""
@@ -136,8 +136,8 @@ class Story(Timeline):
         return before.values_list("seq", flat=True).first() or 0
 
     def _around(self, seq: int) -> Window:
-        above, earlier = self._light(self.rows().filter(seq__lt=seq).order_by("-seq"))
-        below, later = self._light(self.rows().filter(seq__gte=seq).order_by("seq"))
+        above, earlier = self._light(self.rows().filter(seq__lt=seq).order_by("-seq"), SPAN // 2)
+        below, later = self._light(self.rows().filter(seq__gte=seq).order_by("seq"), SPAN // 2)
         alone = self._alone(above[::-1] + below) | {row.seq for row in (*above[: NEAR[0]], *below[: NEAR[1]])}
         before = self._joined(above[::-1], alone)
         after = self._joined(below, alone)
@@ -147,15 +147,15 @@ class Story(Timeline):
         return self._complete(Window(self._whole(items), kept, earlier, later))
 
     def _read(self, found: QuerySet[Any], limit: int) -> tuple[list[Any], bool]:
-        rows, more = self._light(found)
+        rows, more = self._light(found, SPAN)
         is_upwards = len(rows) > 1 and rows[0].seq > rows[-1].seq
         items = self._joined(rows[::-1] if is_upwards else rows, self._alone(rows))
         taken = (items[::-1] if is_upwards else items)[:limit]
         return self._whole(taken), more or len(items) > limit
 
-    def _light(self, found: QuerySet[Any]) -> tuple[list[LightRow], bool]:
-        rows = [LightRow(*row) for row in found.values_list(*LIGHT)[: SPAN + 1]]
-        return rows[:SPAN], len(rows) > SPAN
+    def _light(self, found: QuerySet[Any], span: int) -> tuple[list[LightRow], bool]:
+        rows = [LightRow(*row) for row in found.values_list(*LIGHT)[: span + 1]]
+        return rows[:span], len(rows) > span
 
     def _whole(self, items: list[LightRow | Run]) -> list[Any]:
         """Runs as they are, and the rows that stand alone with all that they show; their results are read with them."""

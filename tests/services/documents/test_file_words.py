@@ -57,6 +57,22 @@ def test_a_session_is_found_by_a_value_that_no_event_says_and_the_value_is_shown
     assert result.hits.shown and not result.hits.in_file, "an event says it"
 
 
+def test_files_that_nobody_looks_through_are_told_of(workspace, import_document, monkeypatch):
+    for name in ("zq-1", "zq-2"):
+        import_document(line(1, name), f"{name}.jsonl")
+    assert file_words.late_notice() is None, "they are not due yet"
+    first, *_ = FileText.objects.order_by("session_id")
+    FileText.objects.filter(pk=first.pk).update(due_at=timezone.now() - timedelta(minutes=90))
+    told = file_words.late_notice()
+    assert "the files of a session say" in told and "for 90 min" in told
+    FileText.objects.update(due_at=timezone.now() - timedelta(minutes=6))
+    assert "2 sessions" in file_words.late_notice()
+    monkeypatch.setattr(file_words, "COUNTED", 1)
+    assert "1+ sessions" in file_words.late_notice()
+    pass_on()
+    assert file_words.late_notice() is None
+
+
 def test_another_workspace_does_not_find_it(workspace, import_document):
     other = Workspace.objects.create(slug="other", name="Other")
     import_document(line(1, zqslug="amber"), "a.jsonl")

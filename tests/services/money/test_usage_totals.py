@@ -100,6 +100,21 @@ def test_every_grouping_filter_and_period_is_what_the_turns_say(agent, workspace
     check(workspace, NOON + 3 * DAY)
 
 
+def test_days_are_paged_through_without_adding_up_those_that_follow(agent, workspace):
+    for back in (0, 1, 2, 9, 400, 401, 3_000):
+        ran(agent, "0.5", at=NOON - back * DAY, tags=["red"] if back % 2 else [])
+    for asked in scopes(workspace, NOON):
+        everything = usage_of_turns.groups("day", asked | {"nameless": False, "past": None, "limit": 99})
+        for limit in (1, 2, 3):
+            read, past = [], None
+            while page := usage_totals.groups("day", asked | {"nameless": False, "past": past, "limit": limit}):
+                read, past = [*read, *page], page[-1][0]
+            assert read == everything, asked
+    whole = scopes(workspace, NOON)[0] | {"past": "not a day", "limit": 2}
+    assert usage_totals.groups("day", whole | {"nameless": False}) == []
+    assert usage_totals.groups("day", whole | {"past": "2000-01-01", "nameless": True}) == []
+
+
 @pytest.mark.parametrize("by", ["agent", "model", "tool"])
 def test_names_in_each_month_are_the_sums_of_their_days(agent, workspace, by):
     one_of_each(agent)

@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 
 LEASE = timedelta(minutes=10)
 """A file that takes its worker down with it is looked through again after so long, and not at once."""
+LATE = timedelta(minutes=5)
+"""A dozen sweeps; a file that is being looked through is due after its lease."""
+COUNTED = 1_000
 SWEPT = 200
 """Sessions of one sweep: after an upgrade all are to be looked through, and must not fill the queue."""
 
@@ -60,6 +63,21 @@ def _parts(session: Session) -> FileParts:
             raise
         log.exception("the file of session %s could not be looked through", session.pk)
         return FileParts(parts_of(session.source_format, session.source_record), is_whole=False)
+
+
+def late_notice() -> str | None:
+    """What a person who looks after the desk should know of files that nobody looks through."""
+    late = FileText.objects.filter(due_at__lt=timezone.now() - LATE).order_by("due_at")
+    oldest = late.values_list("due_at", flat=True).first()
+    if oldest is None:
+        return None
+    count = late[: COUNTED + 1].count()
+    sessions = "a session" if count == 1 else f"{min(count, COUNTED):,}{'+' * (count > COUNTED)} sessions"
+    minutes = int((timezone.now() - oldest).total_seconds() // 60)
+    return (
+        f"what the files of {sessions} say beside their events is not in the search, for {minutes:,} min: newest first;"
+        " read logs/worker-1.log where their number does not fall"
+    )
 
 
 def sweep() -> int:
