@@ -27,4 +27,11 @@ class AuditEntry(models.Model):
     hash = models.CharField(max_length=64)
 
     class Meta:
-        indexes = [models.Index(fields=["workspace", "subject_id"], name="audit_of_subject")]
+        indexes = [
+            models.Index(fields=["workspace", "subject_id"], name="audit_of_subject"),
+            models.Index(fields=["workspace", "at"], name="audit_by_time"),
+            models.Index(
+                fields=["workspace", "action", "-seq"], opclasses=["uuid_ops", "text_pattern_ops", "int8_ops"],
+                name="audit_by_action",
+            ),
+        ]  # fmt: skip

@@ -52,7 +52,7 @@ class CallUsage(models.Model):
     session = models.ForeignKey(
         Session, models.DO_NOTHING, related_name="call_usages", db_constraint=False, db_index=False
     )
-    agent = models.ForeignKey(Agent, models.SET_NULL, null=True)
+    agent = models.ForeignKey(Agent, models.SET_NULL, null=True, db_index=False)
     seq = models.IntegerField()
     """The ``tool_call`` event."""
     provider = models.TextField(default="")
@@ -68,6 +68,14 @@ class CallUsage(models.Model):
         indexes = [
             models.Index(fields=["workspace", "at"], name="call_usage_recent"),
             models.Index(fields=["workspace", "-id"], name="call_usage_newest"),
+            # What the list is narrowed to comes first: it is in order of workspace and id, see ``ledger.WITHIN``.
+            *(
+                models.Index(fields=[name, "workspace", "-id"], name=f"call_usage_by_{name}")
+                for name in ("agent", "provider", "tool")
+            ),
+            models.Index(
+                fields=["status", "workspace", "-id"], condition=~models.Q(status="ok"), name="call_usage_by_status"
+            ),
         ]
 
 

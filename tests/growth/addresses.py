@@ -22,13 +22,18 @@ SEARCHES = (
     "q=parcel+-look", "q=is:error", "q=parcel+tool:search", "q=file:a/b",
     "q=parcel&sort=relevance", "q=parcel+timed&sort=relevance",
 )  # fmt: skip
-GROUPED = ("session", "agent", "model", "tool")
+GROUPED = ("agent", "model", "tool")
 NOBODYS = UUID(int=0)
 """The id in addresses that are not read, but posted to."""
 WITH_QUERY: dict[str, tuple[str, ...]] = {
     "session-list": (
         *SESSION_LIST, *SEARCHES, *(f"sort=-{name}" for name in session_list.SORTS), "agent=refund-agent&sort=-cost",
     ),
+    "call-list": (
+        "tool=nobody-has-it", "provider=nobody-has-it", "status=error", "agent=refund-agent", "agent=nobody-has-it",
+        "tool=search&status=denied",
+    ),
+    "audit-list": ("action=nobody.does", "action=approval", "from=2020-01-01&to=2020-01-02"),
     "import-list": ("status=open", "status=done", "status=failed"),
     "search": SEARCHES,
     "usage": ("by=session", "by=tool", "from=ever", *(f"from=ever&by={by}" for by in GROUPED)),
@@ -47,6 +52,7 @@ WITH_QUERY_API: dict[str, tuple[str, ...]] = {
     "/api/v1/search": (*SEARCHES[:2], *SEARCHES[-2:]),
     "/api/v1/retention/over": ("days=1",),
     "/api/v1/approvals": ("status=pending", "status=denied"),
+    "/api/v1/calls": ("tool=nobody-has-it", "status=error"),
     "/api/v1/usage": ("limit=50", "group_by=session"),
 }
 

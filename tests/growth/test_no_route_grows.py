@@ -80,12 +80,14 @@ NOT_WALKED = {
     "/api/v1/approvals/{approval_id}": "one row, read in a thread with a connection of its own",
     "metrics": "for a scraper, not a person", "readyz": "asks other processes",
 }  # fmt: skip
+OF_PAGE = "shows 500 days or sessions at once, which the smaller size does not have"
 OF_FILE = "asks of all imports of one file, which these copies are, whether they would be deleted"
 OF_MESSAGES = "counts the messages of one session, in an index"
 OF_SESSION = "draws the context of all model requests of one session"
 KNOWN = {
     "session-context": OF_SESSION,
     "/api/v1/sessions/{session_id}/retention": OF_MESSAGES,
+    "/api/v1/usage": OF_PAGE,
     "import-delete": OF_FILE,
 }  # fmt: skip
 """Addresses, without their queries, that read more because there is more, and why: to be ended one by one."""

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Avg, Count, DecimalField, F, Q, QuerySet, Subquery, Sum, Window
 from django.db.models.functions import Coalesce
 
-from sessions_app.models import CallUsage, LedgerEntry, Wallet
+from sessions_app.models import Agent, CallUsage, LedgerEntry, Wallet
 
 ZERO = Decimal(0)
 BALANCE = F("subscription") + F("purchased") + F("trial")
@@ -115,7 +115,7 @@ def calls(workspace_id: UUID, wanted: CallFilter) -> QuerySet[CallUsage]:
     found = here.select_related("agent", "session")
     conditions = {
         "provider": wanted.provider, "tool": wanted.tool, "status": wanted.status, "session": wanted.session,
-        "at__gte": wanted.since, "at__lt": wanted.until, **_agent(wanted.agent),
+        "at__gte": wanted.since, "at__lt": wanted.until, "agent": _agent(workspace_id, wanted.agent),
     }  # fmt: skip
     found = found.filter(**{name: value for name, value in conditions.items() if value})
     return found.defer("session__source_record")
@@ -153,11 +153,12 @@ def providers(found: QuerySet[CallUsage], most: int | None) -> list[Provider] | 
     return [Provider(*row) for row in rows.order_by("-calls", "provider").values_list("provider", *sums)[:20]]
 
 
-def _agent(value: str) -> dict[str, str | UUID]:
+def _agent(workspace_id: UUID, value: str) -> UUID | Subquery | None:
+    """The id of an agent by its id or slug: one value, so that the index of its calls has them in order."""
     try:
-        return {"agent": UUID(value)} if value else {}
+        return UUID(value) if value else None
     except ValueError:
-        return {"agent__slug": value}
+        return Subquery(Agent.objects.filter(workspace_id=workspace_id, slug=value).values("pk")[:1])
 
 
 @dataclass(frozen=True, slots=True)
