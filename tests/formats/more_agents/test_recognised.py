@@ -107,3 +107,31 @@ def test_values_of_spans_may_stand_beside_the_kinds_that_they_are_not() -> None:
             "startTimeUnixNano": "1790000000000000000", "endTimeUnixNano": "1790000001000000000"}  # fmt: skip
     document = {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"scope": {}, "spans": [span]}]}]}
     assert "tool_call" in kinds(read(json.dumps(document).encode())[1])
+
+
+def test_an_export_of_claude_that_a_tool_converted_says_who_spoke_and_when() -> None:
+    said = [{"role": "user", "content": "Is the tide in?", "created_at": 1790000000},
+            {"role": "assistant", "content": "It is.", "created_at": 1790000001000}]  # fmt: skip
+    chat = {"uuid": "c-1", "name": "Tide", "created_at": 1790000000, "updated_at": 1790000002, "chat_messages": said}
+    name, drafts = read(json.dumps([chat]).encode())
+    told = [(one.kind, one.text, one.at and one.at.timestamp()) for one in drafts if isinstance(one, EventDraft)]
+    assert (name, told) == ("claude-export", [("user_message", "Is the tide in?", 1790000000.0),
+                                              ("agent_message", "It is.", 1790000001.0)])  # fmt: skip
+    assert not [one for one in drafts if isinstance(one, Finding)]
+
+
+def test_a_file_that_was_added_to_a_checkpoint_is_named() -> None:
+    common = {"sessionId": "s-1", "uuid": "u1", "parentUuid": None, "timestamp": "2026-05-04T08:00:00Z"}
+    prompt = common | {"type": "user", "message": {"role": "user", "content": "Wind it."}}
+    delta = {"type": "file-history-delta", "messageId": "m1", "snapshotMessageId": "m0", "trackingPath": "src/clock.py",
+             "backup": {"backupFileName": "ab@v1", "version": 1}, "timestamp": "2026-05-04T08:00:01Z"}  # fmt: skip
+    events = [one for one in read(lines(prompt, delta))[1] if isinstance(one, EventDraft)]
+    assert [(one.kind, one.data.get("files")) for one in events] == [
+        ("user_message", None),
+        ("system", ["src/clock.py"]),
+    ]
+
+
+def test_a_statement_that_is_signed_with_cose_is_refused_as_what_it_is() -> None:
+    with pytest.raises(registry.Unrecognised, match="a signed CBOR statement .* SCITT statement or a receipt"):
+        read(bytes.fromhex("d28458" + "5c" + "a40138228401") + b"\x00" * 90)

@@ -46,6 +46,7 @@ HANDLERS: dict[str, Handler] = {
     "progress": progress,
     "queue-operation": queue_operation,
     "file-history-snapshot": file_history,
+    "file-history-delta": file_history,
     "pr-link": pull_request,
     **dict.fromkeys(NOTES, setting_event),
 }

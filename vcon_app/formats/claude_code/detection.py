@@ -17,7 +17,7 @@ NOTES = (
 """Line types that hold only a setting or a place."""
 TYPES = frozenset({
     "user", "assistant", "system", "summary", "ai-title", "custom-title", "attachment", "progress", "queue-operation",
-    "file-history-snapshot", "pr-link", *NOTES,
+    "file-history-snapshot", "file-history-delta", "pr-link", *NOTES,
 })  # fmt: skip
 DROIDS = ("tool_call", "message", "completion")
 """Types of lines that Droid streams behind an init like ours."""

@@ -88,11 +88,12 @@ def queue_operation(reading: Reading, line: Line) -> Iterator[EventDraft]:
 
 
 def file_history(reading: Reading, line: Line) -> Iterator[EventDraft]:
-    """A checkpoint of the files that edits touched."""
+    """A checkpoint of the files that edits touched, or of one that was added to it."""
     snapshot = dict_of(line.value.get("snapshot"))
-    files = list(dict_of(snapshot.get("trackedFileBackups")))
+    added = text_of(line.value.get("trackingPath"))
+    files = [added] if added else list(dict_of(snapshot.get("trackedFileBackups")))
     data = {
-        "type": "file-history-snapshot",
+        "type": line.value["type"],
         "files": [text_of(name)[:LABEL_LIMIT] for name in files[:50]],
         "file_count": len(files),
     }

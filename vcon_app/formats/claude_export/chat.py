@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from ...drafts import Draft, Finding, SessionDraft
@@ -12,7 +13,7 @@ from ..common.lines import Line, digest
 from ..common.reading import Findings
 from ..common.records import part_of
 from ..common.session_ids import SessionIds
-from ..common.times import parse
+from ..common.times import moment_of, parse
 from ..common.tree import LOST, Branches, Node, walk
 from ..common.values import bounded, dict_of, list_of, scalars_of, short_text, text_of
 from .messages import message_events
@@ -71,7 +72,7 @@ class Chat:
 
     def _timed(self, line: Line) -> Iterator[Finding]:
         if stamp := line.value.get("created_at"):
-            line.at, doubt = parse(stamp)
+            line.at, doubt = _time(stamp)
             if doubt:
                 yield from self._odd("time", f"{line.pointer}/created_at", doubt)
 
@@ -90,7 +91,7 @@ class Chat:
             external_id=self._ids.current,
             title=(text_of(value.get("name")) or text_of(value.get("title")))[:ID_LIMIT],
             agent_name="Claude",
-            started_at=parse(value.get("created_at"))[0],
+            started_at=_time(value.get("created_at"))[0],
             model=text_of(value.get("model"))[:ID_LIMIT] or None,
             user_id=text_of(dict_of(value.get("account")).get("uuid"))[:ID_LIMIT],
             summary=text_of(value.get("summary")),
@@ -100,10 +101,15 @@ class Chat:
         )
 
 
+def _time(value: Any) -> tuple[datetime | None, str]:
+    """As ``parse``; a number is seconds or milliseconds since 1970."""
+    return parse(value) if isinstance(value, str) or (at := moment_of(value).at) is None else (at, "")
+
+
 def _identity(message: dict[str, Any]) -> list[Any]:
     """What makes a message the same in a later export, which may tell more around it."""
     blocks = [[dict_of(block).get(name) for name in ESSENTIAL] for block in list_of(message.get("content"))]
-    return [message.get("sender"), blocks or message.get("text")]
+    return [message.get("sender"), blocks or message.get("text", text_of(message.get("content")) or None)]
 
 
 def _project(value: dict[str, Any]) -> str:

@@ -31,9 +31,9 @@ LISTED = 100
 
 def message_events(chat: ChatState, line: Line) -> Iterator[EventDraft]:
     """The events of a message: one for a person's, one for each block of Claude's."""
-    sender = line.value.get("sender")
+    sender = line.value.get("sender") or line.value.get("role")  # tools that convert exports name it as the API does
     blocks = _blocks(line.value)
-    if sender == "human":
+    if sender in ("human", "user"):
         yield from _prompt(chat, line, blocks)
     elif sender == "assistant":
         yield from _answer(chat, line, blocks)
@@ -44,7 +44,7 @@ def message_events(chat: ChatState, line: Line) -> Iterator[EventDraft]:
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The content blocks; ``text`` repeats them flattened and counts only where they say nothing."""
     blocks = [block if isinstance(block, dict) else {"value": block} for block in list_of(message.get("content"))]
-    flat = text_of(message.get("text"))
+    flat = text_of(message.get("text")) or text_of(message.get("content"))
     return blocks if blocks or not flat else [{"type": "text", "text": flat}]
 
 

@@ -27,6 +27,11 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"%PDF", "a PDF document"),
     (b"\x7fELF", "a Linux program"),
     (b"MZ", "a Windows program"),
+    (
+        b"\xd2\x84",
+        "a signed CBOR statement (COSE_Sign1) of no agent's run, such as a SCITT statement or a receipt: it "
+        "belongs into the vCon of the run that it is about",
+    ),
     (b"-----BEGIN CERTIFICATE", f"a certificate: {_TRUST}"),
     (b"-----BEGIN PUBLIC KEY", f"a public key: {_TRUST}"),
     (b"-----BEGIN ", "a key or a certificate (PEM)"),
