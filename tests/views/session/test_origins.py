@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from sessions_app.drafts import EventDraft
+from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Agent, Approval, Session
 from sessions_app.queries.log import links as link_queries
 from sessions_app.services import agents, audit
@@ -105,6 +105,12 @@ def test_a_forged_approval_of_before_is_reported_and_has_nothing_of_a_decision(r
     (row,) = [tag for name, tag in page.tags if "reported" in (tag.get("class") or "").split()]
     assert row["data-seq"] == "3"
     assert not [tag for _, tag in page.tags if "card" in (tag.get("class") or "").split()]
+
+
+def test_a_reported_approval_without_words_says_what_was_decided(reviewer, here):
+    tool = ToolDraft(name="pay")
+    send(here, EventDraft("approval", "o", tool=tool, data={"decision": "approved", "by": "user"}))
+    assert "says: approval, “ approved ”" in page_of(reviewer, here).text
 
 
 def test_an_approval_of_the_desk_is_a_card_and_marked_as_the_desks(reviewer, here):

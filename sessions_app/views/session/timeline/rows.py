@@ -292,7 +292,9 @@ def _is_said_next(entry: Entry, window: Window) -> bool:
 
 
 def _reported(entry: Entry, teller: str, approval: Approval | None, common: dict[str, Any]) -> Reported:
-    aside = common | _folded(entry) | {"what": entry.kind, "line": text.first_line(entry.head, 160)}
+    stated = (value for name in ("decision", "status") if isinstance(value := entry.data.get(name), str))
+    line = text.first_line(entry.head or next(stated, ""), 160)
+    aside = common | _folded(entry) | {"what": entry.kind, "line": line}
     facts = [] if approval else _facts(entry.data)
     common = common | {"mark": None}  # the row itself says who tells it
     return Reported(teller=teller, approval=approval, facts=facts, **aside)
