@@ -160,7 +160,7 @@ def files(compared: Sequence[Side]) -> list[Line]:
 
 def _turns(session_id: UUID) -> list[Turn]:
     """Of a session, each with the beginning of its prompt, and when the next one began."""
-    found = Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", PROMPT), **NEXT)
+    found = Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", PROMPT)).annotate(**NEXT)
     found = found.defer("prompt", "bought")
     turns: list[Turn] = []
     for turn in found.order_by("index")[: TURNS + 1]:

@@ -84,7 +84,7 @@ def test_who_brought_a_version_of_their_own_adds_to_that_one(drop):
 def test_a_file_from_elsewhere_that_shares_nothing_with_the_session_it_names_is_kept_apart(drop):
     """Also where the same person brings both: they may have been handed it."""
     drop(transcript(4), name="a.jsonl")
-    handed = drop(FORGED, name="from-a-partner.jsonl")
+    handed = drop(FORGED, name="b.jsonl", folder="from-a-partner")
     assert counts() == [4, 1]
     assert "lies elsewhere" in told(handed)[0]
 
@@ -104,3 +104,10 @@ def test_a_file_for_another_agent_adds_nothing_to_the_session_it_names(drop, wor
     other = agents.get_or_create_agent(workspace.id, "Refund agent")
     assert "another agent" in told(drop(transcript(6), agent=other))[0]
     assert (counts(), list(other.sessions.values_list("event_count", flat=True))) == ([4, 6], [6])
+
+
+def test_parts_of_a_log_that_are_sent_without_a_folder_go_on(drop):
+    lines = transcript(6).splitlines(keepends=True)
+    drop(b"".join(lines[:4]), name="part-1.jsonl")
+    drop(b"".join(lines[4:]), name="part-2.jsonl")
+    assert counts() == [6]

@@ -29,10 +29,11 @@ def brought(imported: Import, session: Session) -> bool:
 
 
 def lies_elsewhere(imported: Import, session: Session) -> bool:
-    """Whether events of the session came from other files only: neither of this name nor of the folder it lies in."""
-    here = Q(imported__filename=imported.filename)
-    if imported.folder:
-        here |= Q(imported__folder=imported.folder)
+    """Whether events of the session came from other files only: neither of this name nor of the folder it lies in.
+
+    Files that were sent without a folder are in one place: a long log is sent in parts, each under a name of its own.
+    """
+    here = Q(imported__filename=imported.filename) | Q(imported__folder=imported.folder)
     read = _read(session)
     return read.exists() and not read.filter(here).exists()
 

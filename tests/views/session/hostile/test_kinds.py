@@ -8,7 +8,7 @@ from sessions_app.models import Session
 from sessions_app.services.approvals import requests
 from sessions_app.services.log import search_index
 
-from .build import BOT, Page, asked, call, other, path_of, result, said, session_with
+from ..build import BOT, Page, asked, call, other, path_of, result, said, session_with
 
 FETCHED = {"HTTP_HX_REQUEST": "true"}
 MARKUP = "\"><script>alert(1)</script><img src=x onerror=alert(2)>'`{{7*7}}{% now %} <!-- [x](javascript:alert(3)) "

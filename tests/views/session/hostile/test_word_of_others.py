@@ -13,8 +13,8 @@ from django.utils import timezone
 from sessions_app.models import Approval, Session, Verdict, Vote
 from vcon_app.models import Import
 
-from ...signing.make import START, VCON, b64, recorder, signed
-from .build import Page, path_of
+from ....signing.make import START, VCON, b64, recorder, signed
+from ..build import Page, path_of
 
 pytestmark = pytest.mark.django_db
 US = "Ada, admin of this desk"

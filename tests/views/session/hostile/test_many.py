@@ -14,8 +14,8 @@ from sessions_app.drafts import EventDraft
 from sessions_app.models import Session
 from sessions_app.rendering import markdown
 
-from .build import Page, asked, call, other, path_of, result, said, session_with
-from .test_hostile import KINDS, faults
+from ..build import Page, asked, call, other, path_of, result, said, session_with
+from .test_kinds import KINDS, faults
 
 FETCHED = {"HTTP_HX_REQUEST": "true"}
 EVENTS, RUNS, TURNS = 5, 4, 50
