@@ -130,7 +130,8 @@ def storage_fault() -> str | None:
 def checkpoints_fault() -> str | None:
     """Whether checkpoints are made, and taken to where they belong."""
     if late := checkpoints.unsealed_for_long():
-        return f"no checkpoint has taken in the last events of {late} sessions for five minutes"
+        sessions = f"{late}" if late <= checkpoints.COUNTED else f"more than {checkpoints.COUNTED:,}"
+        return f"no checkpoint has taken in the last events of {sessions} sessions for five minutes"
     return publishing.first_fault()
 
 

@@ -59,18 +59,25 @@ def gone_heads(kind: str, workspace_id: UUID | None = None) -> Iterator[GoneHead
 
 # The mark of a session that is being appended to may be older than its rows; those that are committed have a time.
 UNSEALED_SINCE = """
-SELECT count(*) FROM sessions_app_unsealedhead u
-WHERE u.kind = 'session' AND (
-    SELECT received_at FROM sessions_app_eventlink l WHERE l.session_id = u.chain_id ORDER BY l.last_seq DESC LIMIT 1
-) < now() - make_interval(secs => %s)
+SELECT count(*) FROM (
+    SELECT FROM sessions_app_unsealedhead u
+    WHERE u.kind = 'session' AND (
+        SELECT received_at FROM sessions_app_eventlink l
+        WHERE l.session_id = u.chain_id ORDER BY l.last_seq DESC LIMIT 1
+    ) < now() - make_interval(secs => %s) LIMIT %s
+) AS late
 """
 LATE = timedelta(minutes=5)
+COUNTED = 1_000
+"""Sessions that wait for a checkpoint are counted up to here: after a day without a worker all of it waits."""
 
 
 def unsealed_for_long() -> int:
-    """Sessions whose last events no checkpoint has taken in for five minutes, though one is made every minute."""
+    """Sessions whose last events no checkpoint has taken in for five minutes, though one is made every minute; one more
+    than ``COUNTED`` of more than that.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(UNSEALED_SINCE, [LATE.total_seconds()])
+        cursor.execute(UNSEALED_SINCE, [LATE.total_seconds(), COUNTED + 1])
         return cursor.fetchone()[0]
 
 
