@@ -153,12 +153,16 @@ def providers(found: QuerySet[CallUsage], most: int | None) -> list[Provider] | 
     return [Provider(*row) for row in rows.order_by("-calls", "provider").values_list("provider", *sums)[:20]]
 
 
-def _agent(workspace_id: UUID, value: str) -> UUID | Subquery | None:
-    """The id of an agent by its id or slug: one value, so that the index of its calls has them in order."""
+def _agent(workspace_id: UUID, value: str) -> UUID | None:
+    """The id of an agent by its id or slug, or one that no agent has.
+
+    A value and not a subquery: PostgreSQL expects nothing of an agent without calls, and looks in the index of those.
+    """
     try:
         return UUID(value) if value else None
     except ValueError:
-        return Subquery(Agent.objects.filter(workspace_id=workspace_id, slug=value).values("pk")[:1])
+        found = Agent.objects.filter(workspace_id=workspace_id, slug=value).values_list("pk", flat=True).first()
+        return found or UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
