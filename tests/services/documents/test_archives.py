@@ -13,6 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from bench.formats.corpus import CORPUS
+from sessions_app.ids import uuid7
 from sessions_app.models import Event, Session
 from tests.formats.corpus import needs_corpus
 from tests.places import SAMPLES
@@ -329,7 +330,7 @@ def test_the_bundles_of_the_corpus_give_what_is_expected_of_them(workspace, name
 
 
 def test_an_archive_of_very_many_sessions_takes_few_locks(workspace):
-    held = claims.Claims(workspace.pk)
+    held = claims.Claims(workspace.pk, uuid7())
     for number in range(3_000):
         held.hold("claude-code", str(number))
         held.hold("claude-code", f"parent of {number}", shared=True)

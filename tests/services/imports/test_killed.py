@@ -1,4 +1,5 @@
-"""``kill -9`` right behind each lock that an import takes: nothing of it is left, and the next worker does it all."""
+"""``kill -9`` right behind each lock that an import takes: nothing of it is left, and the next worker does it all.
+And a worker that is frozen while it has them all."""
 
 from __future__ import annotations
 
@@ -6,18 +7,20 @@ import os
 import signal
 
 import pytest
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
 from sessions_app.models import Agent, Event, EventLink, Session, UnsealedHead
 from sessions_app.services import agents
 from sessions_app.services.log import events, links, search_index, shared_responses
+from tests.database_roles import as_owner
 from vcon_app.models import Import
 from vcon_app.services.documents import jobs
 from vcon_app.services.imports import claims, document_importer, families, import_jobs
 
 from ..files import transcript
 from .test_imports import start
+from .uncommitted import held
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FILE = transcript(6)
@@ -87,3 +90,19 @@ def test_an_import_that_is_killed_when_it_is_done_stays_done_and_what_waited_for
     import_jobs.run(same.pk)
     assert [session.event_count for session in Session.objects.all()] == [6] and Event.objects.count() == 6
     assert set(Import.objects.values_list("status", "duplicate_of")) == {("done", None), ("done", imported.pk)}
+
+
+def test_an_import_whose_worker_is_frozen_is_taken_from_it(workspace):
+    imported, done = start(workspace, FILE), None
+    Import.objects.filter(pk=imported.pk).update(status=Import.Status.RUNNING)
+    silent_for_long(imported)
+    with (
+        pytest.raises(OperationalError),
+        held(lambda: import_jobs.read(imported, jobs.Heartbeat(Import, imported.pk))),
+    ):
+        assert import_jobs.sweep() == 1
+        with as_owner():  # who has signed in to the database for both connections, and may end none but its own
+            import_jobs.run(imported.pk)
+        done = Import.objects.values_list("status", "events").get()
+    assert done == (Import.Status.DONE, 6)
+    assert [session.event_count for session in Session.objects.all()] == [6] and Event.objects.count() == 6

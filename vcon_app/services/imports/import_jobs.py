@@ -27,7 +27,7 @@ from ..documents import documents, jobs
 from ..documents.jobs import Heartbeat, what_to_wait_for
 from ..trust import signatures
 from . import companions
-from .claims import BeginAgain, Claims
+from .claims import BeginAgain, Claims, end_holders
 from .document_importer import DocumentImporter, Superseded
 
 log = logging.getLogger(__name__)
@@ -170,7 +170,7 @@ def run(import_id: UUID) -> None:
 
 def read(imported: Import, heartbeat: Heartbeat) -> None:
     """Read a claimed import, all of it or nothing. Raises ``FormatError`` for what cannot be read, ``Superseded``."""
-    claims, done = Claims(imported.workspace_id), False
+    claims, done = Claims(imported.workspace_id, imported.pk), False
     while not done:
         try:
             with transaction.atomic():
@@ -197,6 +197,9 @@ def _claim(import_id: UUID) -> Import | None:
         return None
     # the same bytes are read by one at a time: the next one finds them done, and is their duplicate
     SourceDocument.objects.select_for_update(no_key=True).only("id").get(pk=imported.document_id)
+    seen = Import.objects.filter(pk=import_id, attempt=imported.attempt, status=imported.status)
+    if imported.status == Import.Status.RUNNING and seen.exists():
+        end_holders(import_id)
     same = Import.objects.filter(document=imported.document_id, status=Import.Status.RUNNING).exclude(pk=import_id)
     if same.exclude(jobs.claimable(now)).exists():
         return None
@@ -205,7 +208,7 @@ def _claim(import_id: UUID) -> Import | None:
         return None
     # of two workers that saw the same row one finds its attempt and status as they were; the number of the attempt
     # also tells a worker that was taken for dead that another one has begun (Superseded)
-    claimed = Import.objects.filter(pk=import_id, attempt=imported.attempt, status=imported.status).update(
+    claimed = seen.update(
         status=Import.Status.RUNNING,
         attempt=imported.attempt + 1,
         heartbeat_at=now,
