@@ -50,14 +50,18 @@ def went_wrong(workspace_id: UUID) -> QuerySet[Session]:
     return bad.order_by(F("ended_at").desc(nulls_last=True), "-id")[:SHOWN]
 
 
-def came_in(workspace_id: UUID) -> FoldedPage:
+def newest(workspace_id: UUID) -> list[Session]:
+    """The ``LOOKED_AT`` newest sessions, with what is asked of so many."""
+    found = Session.objects.filter(workspace_id=workspace_id).order_by("-created_at", "-id")
+    return list(found.only(*folding.LOOKED_AT, "started_at", "created_at")[:LOOKED_AT])
+
+
+def came_in(workspace_id: UUID, found: list[Session]) -> FoldedPage:
     """The newest sessions, however old the work in them is.
 
-    Of the ``LOOKED_AT`` newest those that are one tool call without a message do not bury work, unless all are: what
+    Of those that ``newest`` found those that are one tool call without a message do not bury work, unless all are: what
     waits is told above them. The samples of one evaluation log are one row.
     """
-    newest = Session.objects.filter(workspace_id=workspace_id).order_by("-created_at", "-id")
-    found = list(newest.only(*folding.LOOKED_AT)[:LOOKED_AT])
     alone = one_calls(found)
     work = [(one.pk, one.source_format) for one in found if one.pk not in alone or len(alone) == len(found)]
     import_of = imports_of(work)
@@ -81,13 +85,10 @@ def today(workspace_id: UUID) -> Used:
     return Period(workspace_id, since=midnight()).total()
 
 
-def has_untimed_today(workspace_id: UUID) -> bool:
-    """Whether today has sessions that began at no known time, which usage counts on the day they came in.
-
-    Of the ``LOOKED_AT`` newest: an index has sessions by when they came in, not by what they state.
-    """
-    newest = Session.objects.filter(workspace_id=workspace_id).order_by("-created_at", "-id").values("pk")[:LOOKED_AT]
-    return Session.objects.filter(pk__in=newest, started_at__isnull=True, created_at__gte=midnight()).exists()
+def has_untimed_today(found: list[Session]) -> bool:
+    """Whether some of today began at no known time: usage counts those on the day they came in."""
+    since = midnight()
+    return any(one.started_at is None and one.created_at >= since for one in found)
 
 
 def _sessions(workspace_id: UUID) -> QuerySet[Session]:

@@ -25,7 +25,8 @@ def index(request: access.DeskRequest) -> HttpResponse:
     if request.member.numbers_only:
         return redirect("usage")
     workspace_id = request.member.workspace_id
-    came_in = queries.came_in(workspace_id)
+    newest = queries.newest(workspace_id)
+    came_in = queries.came_in(workspace_id, newest)
     if not came_in.page.items:
         address = request.build_absolute_uri("/").rstrip("/")
         start = extensions.parts(extensions.HOME_START, request)
@@ -37,7 +38,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
         "went_wrong": queries.went_wrong(workspace_id),
         "came_in": came_in,
         "today": queries.today(workspace_id),
-        "has_untimed": queries.has_untimed_today(workspace_id),
+        "has_untimed": queries.has_untimed_today(newest),
         "budgets": budgets.today(workspace_id),
     }
     return render(request, "home/index.html", context)
