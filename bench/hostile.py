@@ -1,7 +1,7 @@
 """Does a hostile transcript do anything in a browser? ``python -m bench.hostile [--sessions 200] [--seed 0]``
 
 Makes sessions at random of what has broken pages, and of what never should (the pieces of
-``tests/views/session/test_hostile_many.py``), and reads each in headless Chromium: its story with all folds open, and
+``tests/views/session/hostile/test_many.py``), and reads each in headless Chromium: its story with all folds open, and
 on a phone its tools and its events; of every tenth its other pages, and of as many imported files what no event says of
 them; lists of all of them and searches, last. Says what ran a script, tried to (the
 policy of the page refused it), asked another address, or made a page wider than its screen: its exit status is 1 then.
@@ -80,7 +80,7 @@ def make(count: int, seed: int) -> dict[str, Any]:
     from sessions_app.services.log import search_index
     from sessions_app.services.people import members, sign_in_links
     from tests.views.session.build import BOT, path_of, session_with
-    from tests.views.session.test_hostile_many import text_of, transcript
+    from tests.views.session.hostile.test_many import text_of, transcript
     from vcon_app.models import Import
     from vcon_app.services.imports import import_jobs
 
@@ -112,7 +112,7 @@ def make(count: int, seed: int) -> dict[str, Any]:
 
 def file_of(rnd: random.Random, number: int) -> bytes:
     """A transcript whose lines say more than any reader knows, under keys and in words of the same kind."""
-    from tests.views.session.test_hostile_many import KEYS, text_of, value_of
+    from tests.views.session.hostile.test_many import KEYS, text_of, value_of
 
     lines = transcripts.cached(LINES)[0].read_text(encoding="utf-8").replace("00000000-", f"{number:08d}-").splitlines()
     more = [{rnd.choice((*KEYS, text_of(rnd)[:80])): value_of(rnd) for _ in range(3)} for _ in lines]

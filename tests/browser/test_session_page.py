@@ -11,8 +11,8 @@ from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events, links
 from tests.views.session.build import BOT, asked, call, other, path_of, priced, result, said, session_with
-from tests.views.session.test_hostile import ATTACK, hostile_session
-from tests.views.session.test_hostile_many import session_of
+from tests.views.session.hostile.test_kinds import ATTACK, hostile_session
+from tests.views.session.hostile.test_many import session_of
 
 from .conftest import PATIENCE, PHONE
 

@@ -71,7 +71,7 @@ def fired(desk: SeedDesk) -> Checks:
     schedule = {"agent_id": agent["id"], "name": "zqrun61", "cron": "0 0 1 1 *", "input_text": "zqfired"}
     made = desk.call("/api/v1/schedules", schedule)
     desk.call(f"/api/v1/schedules/{made['id']}/run", {})
-    found = desk.wait(lambda: tool(desk, "list_agent_trigger_runs", agent=agent["id"]), lambda it: it["untrusted_runs"])
+    found = desk.wait(lambda: tool(desk, "list_agent_trigger_runs"), lambda it: "zqrun61" in json.dumps(it))
     (session,) = desk.call(f"/dashboard/agents/{agent['id']}/sessions")["items"]
     yield "the session", session["id"] in json.dumps(found)
     yield "the schedule", "zqrun61" in json.dumps(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tracemalloc
 from time import process_time
 from typing import Any
 
@@ -106,3 +107,23 @@ def test_a_document_of_many_lines_that_never_ends_takes_time_in_proportion() -> 
     began = process_time()
     assert len(list(json_documents(io.BytesIO(data), "x"))) == 1
     assert process_time() - began < 2
+
+
+@pytest.mark.parametrize("shift", range(7))
+def test_every_nul_of_a_long_line_is_replaced_and_no_backslash_is_split(shift: int, monkeypatch) -> None:
+    monkeypatch.setattr(line_reader, "REPLACED_AT_ONCE", 8)
+    text = "x" * shift + "\0\\u0000\\\0\\\\u0000\0\0" * 5
+    read = line_reader.json_lines(io.BytesIO(json.dumps({"a": text}).encode() + b"\n"), "x")
+    (line,) = (item for item in read if isinstance(item, Line))
+    assert line.value == {"a": text.replace("\0", "\ufffd")}
+
+
+def test_replacing_a_million_nuls_takes_a_few_times_their_size() -> None:
+    data = b'{"a": "' + b"\\u0000" * 1_000_000 + b'"}'
+    tracemalloc.start()
+    try:
+        assert line_reader._without_nul(data).count(b"\\ufffd") == 1_000_000
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * len(data)
