@@ -153,16 +153,18 @@ def providers(found: QuerySet[CallUsage], most: int | None) -> list[Provider] | 
     return [Provider(*row) for row in rows.order_by("-calls", "provider").values_list("provider", *sums)[:20]]
 
 
-def _agent(workspace_id: UUID, value: str) -> UUID | None:
-    """The id of an agent by its id or slug, or one that no agent has.
+NOBODY = UUID(int=0)
 
-    A value and not a subquery: PostgreSQL expects nothing of an agent without calls, and looks in the index of those.
+
+def _agent(workspace_id: UUID, value: str) -> UUID | None:
+    """The id of an agent by its id or slug, asked for first: PostgreSQL knows how many calls a value has, and of what a
+    join finds it does not.
     """
     try:
         return UUID(value) if value else None
     except ValueError:
-        found = Agent.objects.filter(workspace_id=workspace_id, slug=value).values_list("pk", flat=True).first()
-        return found or UUID(int=0)
+        found = Agent.objects.filter(workspace_id=workspace_id, slug=value).values_list("pk", flat=True)
+        return found.first() or NOBODY
 
 
 @dataclass(frozen=True, slots=True)

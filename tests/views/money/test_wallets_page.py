@@ -142,7 +142,8 @@ def test_a_budget_is_set_changed_and_removed(admin, agent):
     assert "Refund agent agent day $3.50 $3.50 100 % Used up" in words(admin.get("/usage/wallets/"))
     admin.post(f"/usage/budgets/{budget.pk}/remove/")
     assert not Budget.objects.exists()
-    assert list(AuditEntry.objects.filter(action__startswith="budget.").values_list("action", flat=True)) == [
+    told = AuditEntry.objects.filter(action__startswith="budget.").order_by("seq")
+    assert list(told.values_list("action", flat=True)) == [
         "budget.set", "budget.set", "budget.removed",
     ]  # fmt: skip
 

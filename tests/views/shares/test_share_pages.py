@@ -118,7 +118,8 @@ def test_only_an_admin_turns_them_on_and_off(reviewer, admin, agent):
     assert "They are on" in words(admin.get("/settings/")) and session.title in words(admin.get("/settings/"))
     admin.post("/settings/share-links/", {"on": "false"})
     assert fetch(path).status_code == 404
-    assert list(AuditEntry.objects.filter(action__startswith="workspace.sharing").values_list("action", flat=True)) == [
+    told = AuditEntry.objects.filter(action__startswith="workspace.sharing").order_by("seq")
+    assert list(told.values_list("action", flat=True)) == [
         "workspace.sharing_on", "workspace.sharing_off",
     ]  # fmt: skip
 
