@@ -1,4 +1,6 @@
-"""Sessions that a session goes on from or that go on from it: resumed or forked, with a copy of what was before."""
+"""Sessions that a session goes on from or that go on from it: resumed or forked, with a copy of what was before. And
+what other files tell of the same session, each kept as one of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,14 @@ from django.db.models import Count, F, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from sessions_app.models import ModelRequest, Session
+from sessions_app.phrases import gettext, ngettext
 
 MOST = 5
 BILLED = sum(
     (Coalesce(F(f"{name}_tokens"), 0) for name in ("cache_read", "cache_write", "output")),
     start=Coalesce(F("input_tokens"), 0),
 )
-NAMED = {"forked_from": "forked from", "resumed_from": "resumed from"}
+NAMED = {"forked_from": gettext("forked from"), "resumed_from": gettext("resumed from")}
 """What a recorder says of it, under these names in the session's metadata."""
 
 
@@ -26,6 +29,7 @@ class Relative:
     """Another session, and how many responses the two share."""
 
     how: str
+    """A phrase."""
     session: Session
     responses: int = 0
     tokens: int = 0
@@ -35,7 +39,7 @@ class Relative:
 
 def relatives_of(session: Session) -> list[Relative]:
     """At most five of each kind. Sub-agents are no relatives."""
-    here = list(_continued_here(session))
+    here = [*_continued_here(session), *_versions(session)]
     if not session.response_scope:
         return here
     earlier = _shared(ModelRequest.objects.filter(session=session, counted_in__isnull=False), "counted_in")
@@ -44,17 +48,32 @@ def relatives_of(session: Session) -> list[Relative]:
     named = {found.pk: Relative(how, found) for how, found in _named(session)}
     for pk, counts in earlier.items():
         if pk in known:
-            named[pk] = Relative(named[pk].how if pk in named else "goes on from", known[pk], *counts)
-    repeated = [Relative("continued in", known[pk], *c) for pk, c in later.items() if pk in known]
+            named[pk] = Relative(named[pk].how if pk in named else gettext("goes on from"), known[pk], *counts)
+    repeated = [Relative(gettext("continued in"), known[pk], *c) for pk, c in later.items() if pk in known]
     return [*here, *named.values(), *repeated]
 
 
 def _continued_here(session: Session) -> Iterator[Relative]:
     """Sessions that were begun here to go on from another one; they repeat none of its responses."""
     if session.continues_id:
-        yield Relative("continues", _here(session).get(pk=session.continues_id), seq=session.continues_seq)
+        yield Relative(gettext("continues"), _here(session).get(pk=session.continues_id), seq=session.continues_seq)
     for found in _here(session).filter(continues=session).order_by("-id")[:MOST]:
-        yield Relative("continued in", found)
+        yield Relative(gettext("continued in"), found)
+
+
+def _versions(session: Session) -> Iterator[Relative]:
+    """Sessions of the same id and format: what a file told in another way than one before it, or was signed, or what
+    somebody else brought, added nothing to the session that was there.
+    """
+    if not session.external_id:
+        return
+    same = _here(session).filter(external_id=session.external_id, source_format=session.source_format)
+    for found in same.exclude(pk=session.pk).order_by("-id")[:MOST]:
+        events = found.event_count
+        how = ngettext(
+            "another version, with %(count)s event:", "another version, with %(count)s events:", events, count=events
+        )
+        yield Relative(how, found)
 
 
 def _here(session: Session) -> QuerySet[Session]:

@@ -6,6 +6,7 @@ import pytest
 
 from sessions_app.models import Session
 from tests.formats.claude_code.lines import assistant, call, jsonl, result, text, user
+from tests.services.files import transcript
 from tests.services.imports.test_imports import drop
 from tests.services.imports.test_sub_agents import FILES, MAIN
 from tests.services.log.test_shared_responses import BILLED, FORKED, ORIGINAL, RESTAMPED
@@ -93,3 +94,14 @@ def test_parallel_results_are_no_rewind(viewer, workspace):
         user("r1", [result("c1", "one")], parentUuid="a"), user("r2", [result("c2", "two")], parentUuid="a"),
     ))  # fmt: skip
     assert "abandoned" not in page(viewer, Session.objects.get()).text
+
+
+def test_versions_of_a_session_lead_to_each_other(viewer, workspace, agent):
+    """A file for another agent that names a session is kept apart."""
+    drop(workspace, transcript(4))
+    drop(workspace, transcript(3), agent=agent)
+    first, second = Session.objects.order_by("id")
+    for one, another, events in ((first, second, 3), (second, first, 4)):
+        shown = page(viewer, one)
+        assert f"another version, with {events} events:" in shown.text
+        assert path_of(another) in {tag.get("href") for tag in shown.all("a")}
