@@ -296,7 +296,6 @@ def _reported(entry: Entry, teller: str, approval: Approval | None, common: dict
     line = text.first_line(entry.head or next(stated, ""), 160)
     aside = common | _folded(entry) | {"what": entry.kind, "line": line}
     facts = [] if approval else _facts(entry.data)
-    common = common | {"mark": None}  # the row itself says who tells it
     return Reported(teller=teller, approval=approval, facts=facts, **aside)
 
 
