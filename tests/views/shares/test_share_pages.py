@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import AsyncClient, Client
@@ -55,6 +56,14 @@ def test_a_reviewer_makes_a_link_that_opens_without_an_account(reviewer, shop):
     assert b"Order of a parcel" in answer.page and b"<b>Rosa</b>" in answer.page
     assert path.split("/")[2] not in words(reviewer.get(at(shop))), "it is shown once"
     assert "opened 1 time" in words(reviewer.get(f"/dashboard/sub-agents/{shop.agent_id}/chat/{shop.pk}/facts"))
+
+
+def test_when_a_link_ends_is_said_by_the_clock_of_the_reader(reviewer, shop):
+    """It said UTC of that clock."""
+    made_by(reviewer, shop)
+    ends = ShareLink.objects.get().expires_at.astimezone(ZoneInfo("Asia/Tokyo"))
+    reviewer.cookies["zone"] = "Asia%2FTokyo"
+    assert f"{ends:%Y-%m-%d %H:%M} JST" in words(reviewer.get(at(shop)))
 
 
 def test_the_page_may_load_and_run_nothing(reviewer, shop):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils import timezone
 
 from sessions_app.models import Session
 
@@ -45,6 +46,14 @@ def test_the_zone_of_one_request_is_not_that_of_the_next(reviewer, viewer, july)
 
 def test_days_of_usage_and_the_api_stay_in_utc(reviewer, july):
     reviewer.cookies["zone"] = "Asia%2FTokyo"
-    assert "days begin at midnight UTC" in words(reviewer.get("/usage/?from=2024-07-01"))
+    assert "Days begin at midnight UTC" in words(reviewer.get("/usage/?from=2024-07-01"))
     told = reviewer.get(f"/api/v1/sessions/{july.pk}").json()["started_at"]
     assert re.fullmatch(r"2024-07-01T22:30:00(\.0+)?Z", told)
+
+
+def test_what_is_printed_says_when_in_the_zone_of_the_page(reviewer, july):
+    """Paper said UTC of the reader's own clock."""
+    reviewer.cookies["zone"] = "Asia%2FTokyo"
+    printed = re.search(r"printed (\d{4}-\d\d-\d\d \d\d:\d\d) JST", words(reviewer.get("/sessions/")))
+    at = datetime.strptime(f"{printed[1]} +0900", "%Y-%m-%d %H:%M %z")
+    assert abs(timezone.now() - at) < timedelta(minutes=10)
