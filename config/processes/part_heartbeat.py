@@ -88,6 +88,8 @@ def _copy_without_scheduler() -> None:
         if _has_scheduler():
             return
         with _copying:
+            if _ending.is_set():  # since it was looked at: the host is forgotten already
+                return
             try:
                 heartbeats().copy(settings.DATA_DIR, leads=False, up_seconds=time.monotonic() - began)
             except (DatabaseError, InterfaceError) as fault:

@@ -171,7 +171,7 @@ class Scheduler:
         ]
         self.messages: list[Message] = []
         self._progress, self._copying = part_heartbeat.Progress(), part_heartbeat.Progress()
-        self._stop = threading.Event()
+        self._stop, self._writing = threading.Event(), threading.Lock()
         self._began = time.monotonic()
 
     def run(self) -> None:
@@ -186,7 +186,8 @@ class Scheduler:
             self._progress.went_round()
         self.leadership.release()  # before the looks that still run are waited for: they may run twice at once
         try:
-            heartbeats.leave()
+            with self._writing:  # what is being copied comes before, and nothing after
+                heartbeats.leave()
         except (DatabaseError, InterfaceError) as fault:
             log.warning("the heartbeats of this host stay for an hour: %s", str(fault).strip())
 
@@ -208,13 +209,17 @@ class Scheduler:
     def _copy_heartbeats(self) -> None:
         while not self._stop.wait(BEAT_SECONDS):
             try:
-                heartbeats.copy(
-                    settings.DATA_DIR, leads=self.leadership.held, up_seconds=time.monotonic() - self._began
-                )  # fmt: skip
+                with self._writing:
+                    self._copy()
             except (DatabaseError, InterfaceError) as fault:
                 log.warning("the heartbeats of this host wait for the database: %s", str(fault).strip())
                 connections.close_all()
             self._copying.went_round()
+
+    def _copy(self) -> None:
+        if not self._stop.is_set():
+            up_seconds = time.monotonic() - self._began
+            heartbeats.copy(settings.DATA_DIR, leads=self.leadership.held, up_seconds=up_seconds)
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -145,3 +146,20 @@ def test_a_child_is_silent_after_its_last_beat_but_not_while_it_loads_or_the_sup
     at(100)
     child.pardon()
     assert not is_silent(100 + STARTING_SECONDS - 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_part_that_was_about_to_copy_when_it_was_stopped_leaves_nothing_behind(data_dir, monkeypatch):
+    """Its rows would be told of as a part that is silent, for an hour."""
+    beat(data_dir, "people")
+    monkeypatch.setattr(part_heartbeat, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(part_heartbeat, "_ending", threading.Event())
+
+    def is_stopped_meanwhile() -> bool:
+        if not part_heartbeat._ending.is_set():
+            part_heartbeat.end()
+        return False
+
+    monkeypatch.setattr(part_heartbeat, "_has_scheduler", is_stopped_meanwhile)
+    part_heartbeat._copy_without_scheduler()
+    assert not PartHeartbeat.objects.exists()
