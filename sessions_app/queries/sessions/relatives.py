@@ -35,6 +35,8 @@ class Relative:
     tokens: int = 0
     seq: int | None = None
     """Up to where in it, for a session that this one was begun from."""
+    is_version: bool = False
+    """It is called by when it came in, and not by its title: that would be a stranger's word on this session's page."""
 
 
 def relatives_of(session: Session) -> list[Relative]:
@@ -71,9 +73,10 @@ def _versions(session: Session) -> Iterator[Relative]:
     for found in same.exclude(pk=session.pk).order_by("-id")[:MOST]:
         events = found.event_count
         how = ngettext(
-            "another version, with %(count)s event:", "another version, with %(count)s events:", events, count=events
-        )
-        yield Relative(how, found)
+            "another version, with %(count)s event, came in", "another version, with %(count)s events, came in",
+            events, count=events,
+        )  # fmt: skip
+        yield Relative(how, found, is_version=True)
 
 
 def _here(session: Session) -> QuerySet[Session]:

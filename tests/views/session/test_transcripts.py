@@ -103,5 +103,5 @@ def test_versions_of_a_session_lead_to_each_other(viewer, workspace, agent):
     first, second = Session.objects.order_by("id")
     for one, another, events in ((first, second, 3), (second, first, 4)):
         shown = page(viewer, one)
-        assert f"another version, with {events} events:" in shown.text
+        assert f"another version, with {events} events, came in" in shown.text
         assert path_of(another) in {tag.get("href") for tag in shown.all("a")}
