@@ -35,13 +35,13 @@ class Relative:
     tokens: int = 0
     seq: int | None = None
     """Up to where in it, for a session that this one was begun from."""
-    is_version: bool = False
+    has_same_id: bool = False
     """It is called by when it came in, and not by its title: that would be a stranger's word on this session's page."""
 
 
 def relatives_of(session: Session) -> list[Relative]:
     """At most five of each kind. Sub-agents are no relatives."""
-    here = [*_continued_here(session), *_versions(session)]
+    here = [*_continued_here(session), *_of_same_id(session)]
     if not session.response_scope:
         return here
     earlier = _shared(ModelRequest.objects.filter(session=session, counted_in__isnull=False), "counted_in")
@@ -63,7 +63,7 @@ def _continued_here(session: Session) -> Iterator[Relative]:
         yield Relative(gettext("continued in"), found)
 
 
-def _versions(session: Session) -> Iterator[Relative]:
+def _of_same_id(session: Session) -> Iterator[Relative]:
     """Sessions of the same id and format: what a file told in another way than one before it, or was signed, or what
     somebody else brought, added nothing to the session that was there.
     """
@@ -73,10 +73,12 @@ def _versions(session: Session) -> Iterator[Relative]:
     for found in same.exclude(pk=session.pk).order_by("-id")[:MOST]:
         events = found.event_count
         how = ngettext(
-            "another version, with %(count)s event, came in", "another version, with %(count)s events, came in",
-            events, count=events,
-        )  # fmt: skip
-        yield Relative(how, found, is_version=True)
+            "another session with the same id, of %(count)s event, came in",
+            "another session with the same id, of %(count)s events, came in",
+            events,
+            count=events,
+        )
+        yield Relative(how, found, has_same_id=True)
 
 
 def _here(session: Session) -> QuerySet[Session]:

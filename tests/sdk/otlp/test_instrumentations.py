@@ -61,6 +61,16 @@ def told() -> None:
     assert not SpanPiece.objects.filter(round=telling.ASIDE).exists()
 
 
+def traced(desk: str, key: str, source: str, asks: str, settings: dict[str, str]) -> Session:
+    """The session of a program that was run with the instrumentation of ``source``."""
+    with apis() as url:
+        command = [str(python_with(source)), str(HERE / "traced.py"), source, asks, url]
+        assert run(command, desk, key, **settings) == "At sea.\n"
+    session = Session.objects.get()
+    assert (session.external_id, session.agent.name, session.user_id) == (asks, "clerk", "ada")
+    return session
+
+
 def said(name: str) -> list[tuple[str, str]]:
     """The log without the steps of the program and what each request cost."""
     return [event for event in log(name) if event[0] not in QUIET]
@@ -86,11 +96,7 @@ def test_what_was_asked_called_and_answered_is_told_once_and_counted_once(
     desk_server, agent_key, source, asks, settings, whole
 ):
     """Anthropic's client makes spans of its own beside those of the instrumentation, without what was said."""
-    with apis() as url:
-        command = [str(python_with(source)), str(HERE / "traced.py"), source, asks, url]
-        assert run(command, desk_server, agent_key, **settings) == "At sea.\n"
-    session = Session.objects.get()
-    assert (session.external_id, session.agent.name, session.user_id) == (asks, "clerk", "ada")
+    session = traced(desk_server, agent_key, source, asks, settings)
     assert said(asks) == whole
     assert counted(asks) == (2 * PLAIN, 2 * READS, 2 * ANSWERED)
     assert (session.cache_write_tokens or 0) == (2 * WRITES if asks == "anthropic" else 0)
@@ -115,11 +121,7 @@ NO_RESULT, NO_CALL = [ASKED, SAID], [ASKED, ASKED_AGAIN, ("tool_result", "sent")
 )
 def test_releases_of_before_tell_what_they_have(desk_server, agent_key, source, asks, settings, whole, tokens):
     """Those that do not say which tokens came out of the cache count them as input."""
-    with apis() as url:
-        command = [str(python_with(source)), str(HERE / "traced.py"), source, asks, url]
-        assert run(command, desk_server, agent_key, **settings) == "At sea.\n"
-    session = Session.objects.get()
-    assert (session.external_id, session.agent.name, session.user_id) == (asks, "clerk", "ada")
+    session = traced(desk_server, agent_key, source, asks, settings)
     assert said(asks) == whole
     counts = (session.input_tokens, session.cache_read_tokens or 0, session.cache_write_tokens or 0)
     assert (counts, session.output_tokens) == (tuple(2 * count for count in tokens), 2 * ANSWERED)

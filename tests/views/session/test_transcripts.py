@@ -96,12 +96,12 @@ def test_parallel_results_are_no_rewind(viewer, workspace):
     assert "abandoned" not in page(viewer, Session.objects.get()).text
 
 
-def test_versions_of_a_session_lead_to_each_other(viewer, workspace, agent):
+def test_sessions_with_the_same_id_lead_to_each_other(viewer, workspace, agent):
     """A file for another agent that names a session is kept apart."""
     drop(workspace, transcript(4))
     drop(workspace, transcript(3), agent=agent)
     first, second = Session.objects.order_by("id")
     for one, another, events in ((first, second, 3), (second, first, 4)):
         shown = page(viewer, one)
-        assert f"another version, with {events} events, came in" in shown.text
+        assert f"another session with the same id, of {events} events, came in" in shown.text
         assert path_of(another) in {tag.get("href") for tag in shown.all("a")}
