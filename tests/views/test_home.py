@@ -84,7 +84,7 @@ def test_money_of_today_is_only_that_of_today(viewer, agent, workspace, monkeypa
 
 
 def test_a_session_without_times_counts_on_the_day_it_came_in_and_home_says_so(viewer, agent):
-    said = "Sessions that state no times count on the day they came in."
+    said = "sessions that state no times count on the day they came in"
     session_of(agent, cost="0.25", output_tokens=10)
     assert said not in words(viewer.get("/"))
     Session.objects.update(started_at=None)
