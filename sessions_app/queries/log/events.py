@@ -34,8 +34,11 @@ class Shown:
 def page(session_id: UUID, *, after: int, limit: int, kind: str | None = None) -> list[Shown]:
     """Up to ``limit`` events after a ``seq``: fewer where they are large, but never none while there are some."""
     found = Event.objects.filter(session_id=session_id, seq__gt=after).order_by("seq")
-    seqs = _rows_within(found.filter(kind=kind) if kind else found, limit)
-    return joined(session_id, Event.objects.filter(session_id=session_id, seq__in=seqs).order_by("seq"))
+    if kind:
+        found = found.filter(kind=kind)
+    # Not by their seqs: for those PostgreSQL reads all turns of the session (16 ms of 100,000 events) while a table has
+    # no statistics yet.
+    return joined(session_id, found[: _count_within(found, limit)])
 
 
 def joined(session_id: UUID, found: Iterable[Event]) -> list[Shown]:
@@ -48,15 +51,15 @@ def joined(session_id: UUID, found: Iterable[Event]) -> list[Shown]:
     return [Shown(event, by_seq.get(event.seq), calls.get(event.seq), origins[event.seq]) for event in events]
 
 
-def _rows_within(found: QuerySet[Event], limit: int) -> list[int]:
-    seqs: list[int] = []
+def _count_within(found: QuerySet[Event], limit: int) -> int:
+    """How many of the first ``limit`` make a page: at least one where there is one."""
     characters = 0
-    for seq, weight in found.annotate(weight=WEIGHT).values_list("seq", "weight")[:limit]:
+    weights = list(found.annotate(weight=WEIGHT).values_list("weight", flat=True)[:limit])
+    for before, weight in enumerate(weights):
         characters += weight
-        if seqs and characters > MAX_CHARACTERS:
-            break
-        seqs.append(seq)
-    return seqs
+        if before and characters > MAX_CHARACTERS:
+            return before
+    return len(weights)
 
 
 def _calls(session_id: UUID, events: list[Event]) -> dict[int, ToolCall]:
