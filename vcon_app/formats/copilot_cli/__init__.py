@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft
-from ..common.head import open_gzip, telling
+from ..common.head import open_plain, telling
 from ..common.records import lines_or_list
 from ..contract import Spec
 from . import hooks, timeline, vscode, vscode_log
@@ -41,7 +41,7 @@ def read_anyway(source: BinaryIO) -> Iterator[Draft]:
 
 
 def _read(source: BinaryIO, *, unfinished_too: bool) -> Iterator[Draft]:
-    plain = open_gzip(source)
+    plain = open_plain(source)
     head = telling(plain, detect)
     if timeline.is_timeline(head):
         return timeline.TimelineReading().run(timeline.document(plain))

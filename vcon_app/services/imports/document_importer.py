@@ -20,6 +20,7 @@ from sessions_app.services import task_queue
 from sessions_app.services.log import file_texts, search_index
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Severity, Signature
+from vcon_app.formats.common import utf16
 from vcon_app.formats.common.sqlite import wal
 from vcon_app.formats.common.zips import Archive
 from vcon_app.formats.vcon.file import vconz
@@ -98,7 +99,7 @@ class DocumentImporter:
     def _read(self, source: BinaryIO, format_name: str, member: ZipInfo | None = None) -> FileResult:
         place = archives.place_in(member, "") if member else ""
         bundle = self.bundle_signature
-        is_alone = wal.needs_log(source)
+        is_alone, is_utf16 = wal.needs_log(source), utf16.is_utf16(source)
         result = FileImporter(
             self.imported, format_name, self.keyring, self.claims, self.new_agents, self._progress, place,
             path=self._path(member), sealed=self._sealed(), gained={gained.session for gained in self.gained},
@@ -110,6 +111,8 @@ class DocumentImporter:
         self.findings.add(result.findings, result.checked.findings_at(place))
         if is_alone:
             self.findings.note(Finding("sqlite.wal", "info", place, f"This is a SQLite store, and {wal.ALONE}."))
+        if is_utf16:
+            self.findings.note(Finding("text.utf-16", "info", place, f"{utf16.NOTE}."))
         self.checked.append(result.checked)
         return result
 
