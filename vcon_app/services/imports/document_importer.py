@@ -92,8 +92,8 @@ class DocumentImporter:
                 name = registry.detect(source)[0] if asked == AUTO else asked
                 self.total = self.imported.document.size
                 self._read(source, name)
-        self._link_sub_agents()
         self._finish(name)
+        self._link_sub_agents()  # by who brought each, as the rows say that were just made
         self.new_agents.make()
 
     def _read(self, source: BinaryIO, format_name: str, member: ZipInfo | None = None) -> FileResult:
@@ -102,7 +102,7 @@ class DocumentImporter:
         is_alone, is_utf16 = wal.needs_log(source), utf16.is_utf16(source)
         result = FileImporter(
             self.imported, format_name, self.keyring, self.claims, self.new_agents, self._progress, place,
-            path=self._path(member), sealed=self._sealed(), gained={gained.session for gained in self.gained},
+            path=self._path(member), sealed=self._sealed(), gained=self._gained(),
             in_signed_bundle=bundle is not None and coverage.is_signed(bundle.signature["state"]),
         ).run(source)  # fmt: skip
         name = member.filename if member else ""
@@ -124,6 +124,11 @@ class DocumentImporter:
         """Sessions that a signed member before this one made."""
         signed = (gained for gained in self.gained if coverage.is_signed(gained.checked.signature["state"]))
         return {gained.session for gained in signed if gained.added.events}
+
+    def _gained(self) -> dict[Session, Added]:
+        """What members before this one told: of several that told one session, the one that added to it."""
+        in_turn = sorted(self.gained, key=lambda gained: gained.added.events > 0)
+        return {gained.session: gained.added for gained in in_turn}
 
     def _read_archive(self, source: BinaryIO) -> str:
         """The name of the format that the import row states."""
