@@ -141,7 +141,6 @@ def test_a_format_that_fails_on_a_file_does_not_claim_it(caplog: pytest.LogCaptu
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 20, "a PNG image"),
         (b"%PDF-1.7 ...", "a PDF document"),
         (b"\0" * 300, "a binary file of a kind not known here (it starts with the bytes 00 00"),
-        ("{}".encode("utf-16"), "UTF-16 text: save it as UTF-8"),
         (gzip.compress(b'{"a": 1}', mtime=0), "a gzip file of something that is JSON with the key a"),
         (b"\x1f\x8b\x08nonsense", "starts like a gzip file, but cannot be unpacked"),
         (b'{"alpha": 1, "beta": [2]}', "JSON with the keys alpha, beta"),

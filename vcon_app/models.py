@@ -151,11 +151,14 @@ class Companion(models.Model):
     """The part of the external id before the last slash, if the file's path names it; empty: any session's."""
     title = models.TextField(blank=True, default="")
     metadata = models.JSONField(default=dict)
+    requester = models.TextField(null=True)
+    """As ``Import.requester``: it says something of what they brought, too. NULL: from before this was kept."""
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["workspace", "source_format", "tail", "parent", "kind"], name="companion_once"
+                fields=["workspace", "source_format", "tail", "parent", "kind", "requester"],
+                name="companion_of_sender",
             ),
         ]
 

@@ -97,6 +97,8 @@ def work(plan: Plan, current: Any, failed: Any, greatest: Any) -> None:
     import django
 
     django.setup()
+    from vcon_app.services import memory
+
     from . import trial
 
     trial.be_strict()
@@ -111,6 +113,7 @@ def work(plan: Plan, current: Any, failed: Any, greatest: Any) -> None:
         current.value = number
         made = mutation(plan.seed, number, pool)
         error = _try(trial, made, plan.seed, number)
+        memory.give_back(len(made.data))
         if (now := _peak_kb()) > peak:
             peak, greatest.value = now, number
         if error is not None:

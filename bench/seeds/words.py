@@ -22,7 +22,7 @@ from bench.formats.checks import sessions_of
 from bench.formats.corpus import CORPUS, LISTS, OPAQUE
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, FormatError, SessionDraft, ToolDraft
-from vcon_app.formats.common.head import open_gzip
+from vcon_app.formats.common.head import open_plain
 from vcon_app.formats.common.times import parse
 from vcon_app.formats.file_parts import VALUE_LIMIT, parts_of
 from vcon_app.formats.rest_of_file import Shown, rest_of
@@ -68,7 +68,7 @@ def lost(data: bytes) -> list[tuple[str, str]] | None:
 
 def content_of(data: bytes) -> Iterator[tuple[str, str]]:
     """Long strings of a file in whatever container, found without our readers; texts line by line."""
-    plain = open_gzip(io.BytesIO(data)).read()
+    plain = open_plain(io.BytesIO(data)).read()
     if plain[:1] >= b"\x80" and not plain.startswith(BOM):
         yield from strings_of(cbor.loads(plain))
     elif plain.startswith(b"SQLite format 3\0"):

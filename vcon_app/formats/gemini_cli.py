@@ -19,7 +19,7 @@ import ijson
 from ..drafts import Draft, EventDraft, Finding, FormatError, Kind, ToolDraft, Usage
 from .common.calls import Call, id_of
 from .common.documents import read_whole
-from .common.head import Head, open_gzip, telling
+from .common.head import Head, open_plain, telling
 from .common.jsonio import Unreadable, dumps, loads
 from .common.lines import Actor, Item, Line, fingerprint
 from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
@@ -63,7 +63,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     ``source`` can be sought and may be compressed with gzip. Raises ``FormatError`` when it holds no JSON object
     among its first lines, or is an old document that is too large or broken from its beginning.
     """
-    plain = open_gzip(source)
+    plain = open_plain(source)
     head = telling(plain, detect)
     if (wrapper := _saved(head)) is not None:
         return GeminiReading().run(_conversation(plain, wrapper))

@@ -18,12 +18,11 @@ from .common.documents import Document, dollars, fingerprint
 from .common.head import Head
 from .common.jsonio import dumps
 from .common.lines import Actor, Line, digest
-from .common.reading import Findings
+from .common.reading import Findings, unknown_event
 from .common.runs import runs
 from .common.spans.messages import messages_of
 from .common.spans.parts import Part
 from .common.times import from_epoch
-from .common.unknown import unknown_event
 from .common.usage import first_count, uncached_if_inside
 from .common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .contract import Spec

@@ -21,7 +21,7 @@ from typing import BinaryIO
 from ..drafts import EventDraft, FormatError, Json, SessionDraft
 from ..signing import cbor
 from .common import zips
-from .common.head import SIZES, Head, open_gzip
+from .common.head import SIZES, Head, open_plain
 from .common.jsonio import Unreadable, dumps, loads
 from .common.lines import Line
 from .common.records import is_sse, records
@@ -294,7 +294,7 @@ def _cell(cell: Json) -> Json:
 
 def _text(source: BinaryIO, ours: _Own | None, whole: Place, most: int) -> Iterator[tuple[Place, Json]]:
     try:
-        data = open_gzip(source).read(most + 1)
+        data = open_plain(source).read(most + 1)
     except DAMAGE as fault:
         raise FormatError(f"it is damaged: {fault}") from None
     if len(data) > most:

@@ -15,10 +15,9 @@ from .common.documents import Document, dollars, fingerprint
 from .common.head import Head
 from .common.jsonio import dumps
 from .common.lines import Actor, Line, digest
-from .common.reading import Findings
+from .common.reading import Findings, unknown_event
 from .common.runs import runs
 from .common.spans.parts import Part, call_of, parsed_if_json
-from .common.unknown import unknown_event
 from .common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .contract import Spec
 

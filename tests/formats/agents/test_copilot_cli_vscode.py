@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -10,9 +11,9 @@ import pytest
 from tests.places import SAMPLES
 from vcon_app.drafts import EventDraft, FormatError
 from vcon_app.formats import copilot_cli
-from vcon_app.formats.copilot_cli import vscode
+from vcon_app.formats.copilot_cli import vscode_log
 
-from ..checks import ODD, check_odd_documents, drafts_of, events, jsonl
+from ..checks import ODD, check_odd_documents, drafts_of, events, findings, jsonl
 
 
 def told(*parts: Any, **more: Any) -> list[EventDraft]:
@@ -77,7 +78,7 @@ def test_a_call_keeps_its_keys_until_it_has_ended() -> None:
 def test_changes_are_applied_in_order(changes: list[dict[str, Any]], state: dict[str, Any]) -> None:
     found: Any = {"a": 1, "b": [1, 2]}
     for change in changes:
-        found = vscode.changed(found, change)
+        found = vscode_log.changed(found, change)
     assert found == state
 
 
@@ -87,7 +88,7 @@ def test_changes_of_any_shape_do_no_harm() -> None:
            for kind in (0, 1, 2, 3) for path in ([], ["requests"], ["requests", 0], [[]], "x", [None, 1])
            for value in ODD for index in (None, -1, "x")]  # fmt: skip
     for change in odd:
-        vscode.changed(vscode.changed({}, first), change)
+        vscode_log.changed(vscode_log.changed({}, first), change)
 
 
 def test_values_of_the_wrong_type_are_read_without_a_fault() -> None:
@@ -96,7 +97,7 @@ def test_values_of_the_wrong_type_are_read_without_a_fault() -> None:
 
 
 def test_a_log_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vscode, "LARGEST_DOCUMENT", 100)
+    monkeypatch.setattr(vscode_log, "LARGEST_DOCUMENT", 100)
     first = {"kind": 0, "v": {"version": 3, "sessionId": "v1", "requests": []}}
     with pytest.raises(FormatError, match="is not read"):
         drafts_of(copilot_cli, jsonl(first, *[{"kind": 1, "k": ["a"], "v": "x" * 50}] * 3))
@@ -108,3 +109,70 @@ def test_log_of_changes_gives_the_events_of_its_document() -> None:
         for name in ("vscode.json", "vscode-log.jsonl")
     )
     assert document == log
+
+
+TERMINAL = {"kind": "toolInvocationSerialized", "toolCallId": "t1", "toolId": "run", "invocationMessage": "Running it"}
+ROUNDS = {"toolCallRounds": [
+    {"toolCalls": [{"id": "t1", "name": "run_in_terminal", "arguments": '{"command": "ls", "why": "to see"}'}]}
+]}  # fmt: skip
+
+
+def log_of_an_answer(*, state: int = 1) -> list[dict[str, Any]]:
+    """As the editor saves it meanwhile: text that grows, a call that ends, and what the model asked for at the end."""
+    response = ["requests", 0, "response"]
+    return [
+        {"kind": 0, "v": {"version": 3, "sessionId": "v1", "initialLocation": "panel", "requests": []}},
+        {"kind": 2, "k": ["requests"], "v": [
+            {"requestId": "r1", "message": {"text": "Sort."}, "response": [{"value": "I"}], "modelState": {"value": 0}}
+        ]},
+        {"kind": 2, "k": response, "v": [{"value": "I look"}, TERMINAL], "i": 0},
+        {"kind": 1, "k": ["requests", 0, "modelState"], "v": {"value": 4}},
+        {"kind": 2, "k": response, "v": [
+            {"isConfirmed": {"type": 4}, "isComplete": True, **TERMINAL},
+            {"value": "Sor"},
+        ], "i": 1},
+        {"kind": 1, "k": ["requests", 0, "result"], "v": {"details": "Opus", "metadata": ROUNDS}},
+        {"kind": 1, "k": ["requests", 0, "modelState"], "v": {"value": state, "completedAt": 1_791_187_209_000}},
+        {"kind": 1, "k": ["requests", 0, "timeSpentWaiting"], "v": 1_791_187_203_000},
+        {"kind": 2, "k": response, "v": [{"value": "Sorted."}], "i": 2},
+        {"kind": 1, "k": ["inputState"], "v": {"inputText": "And"}},
+        {"kind": 2, "k": ["requests"], "v": [
+            {"requestId": "r2", "message": {"text": "Stop."}, "response": [], "modelState": {"value": 0}}
+        ]},
+        {"kind": 1, "k": ["requests", 1, "modelState"], "v": {"value": 2}},
+        {"kind": 1, "k": ["inputState", "inputText"], "v": ""},
+    ]  # fmt: skip
+
+
+def told_by_each_part(lines: list[bytes]) -> list[list[EventDraft]]:
+    return [events(drafts_of(copilot_cli, b"".join(lines[:count]))) for count in range(1, len(lines) + 1)]
+
+
+@pytest.mark.parametrize("state", [1, 2, 3], ids=["complete", "cancelled", "failed"])
+def test_a_log_that_is_read_again_and_again_while_it_grows_doubles_and_loses_nothing(state: int) -> None:
+    lines = jsonl(*log_of_an_answer(state=state)).splitlines(keepends=True)
+    *parts, whole = told_by_each_part(lines)
+    assert [event.text for event in whole if event.text] == ["Sort.", "I look", "Sorted.", "Stop."]
+    assert [event.tool.arguments for event in whole if event.kind == "tool_call" and event.tool] == [
+        {"command": "ls", "why": "to see"}
+    ]
+    for part in parts:
+        assert part == whole[: len(part)]
+    assert [len(part) for part in parts[:8]] == [0] * 8 and len(parts[8]) == len(whole) - 1
+
+
+def test_every_part_of_a_log_gives_the_first_events_of_the_whole() -> None:
+    lines = (SAMPLES / "copilot-cli" / "vscode-log.jsonl").read_bytes().splitlines(keepends=True)
+    *parts, whole = told_by_each_part(lines)
+    assert all(part == whole[: len(part)] for part in parts)
+
+
+def test_an_answer_that_has_not_ended_is_said_to_be_there_and_read_where_somebody_asks_for_it() -> None:
+    data = jsonl(*log_of_an_answer()[:5])
+    found = drafts_of(copilot_cli, data)
+    assert not events(found)
+    assert findings(found)["copilot-cli.unfinished"].path == "/requests/0"
+    asked, *answer = events(copilot_cli.read_anyway(io.BytesIO(data)))
+    assert (asked.text, [event.kind for event in answer]) == (
+        "Sort.", ["agent_message", "tool_call", "approval", "tool_result", "agent_message"],
+    )  # fmt: skip

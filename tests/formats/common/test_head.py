@@ -8,7 +8,7 @@ from tempfile import SpooledTemporaryFile
 
 import pytest
 
-from vcon_app.formats.common.head import SIZES, Head, open_gzip
+from vcon_app.formats.common.head import SIZES, Head, open_plain
 
 
 def test_the_shape_tells_the_outer_levels_of_the_first_document() -> None:
@@ -51,7 +51,7 @@ def test_a_packed_file_that_waits_in_a_temporary_one_is_unpacked():
     with SpooledTemporaryFile() as file:
         file.write(gzip.compress(b'{"n": 1}\n'))
         file.seek(0)
-        assert open_gzip(file).read() == b'{"n": 1}\n'
+        assert open_plain(file).read() == b'{"n": 1}\n'
 
 
 def test_a_line_that_is_cut_off_is_not_parsed():

@@ -152,3 +152,23 @@ def test_a_sweep_enqueues_what_is_due_and_nothing_else(workspace, import_documen
     import_document(line(1), "a.jsonl")
     FileText.objects.update(due_at=timezone.now() + timedelta(seconds=60 - 120 * late))
     assert file_words.sweep() == late
+
+
+def test_an_answer_that_has_not_ended_is_found_in_the_file_until_its_events_are_there(workspace, import_document):
+    begins = {"kind": 0, "v": {"version": 3, "sessionId": "zq-chat", "initialLocation": "panel", "requests": []}}
+    asked = {"requestId": "r1", "message": {"text": "Which tower is amber?"}, "modelState": {"value": 0},
+             "response": [{"value": "The tower of zqland"}]}  # fmt: skip
+    lines = [begins, {"kind": 2, "k": ["requests"], "v": [asked]}]
+    log = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    session = Session.objects.get(import_links__imported=import_document(log, "chat.jsonl"))
+    pass_on()
+    assert session.event_count == 0 and found(workspace, "zqland")[0].hits.in_file
+    ended = [
+        {"kind": 1, "k": ["requests", 0, "modelState"], "v": {"value": 1}},
+        {"kind": 2, "k": ["requests", 0, "response"], "v": [{"value": "The tower of zqland is."}], "i": 0},
+    ]
+    import_document(log + b"".join(json.dumps(line).encode() + b"\n" for line in ended), "chat.jsonl")
+    pass_on()
+    (result,) = found(workspace, "zqland")
+    assert result.hits.shown and not result.hits.in_file
+    assert Session.objects.get(pk=session.pk).event_count == 2

@@ -37,6 +37,18 @@ def drop(workspace, data: bytes, name: str = "session.jsonl", **more) -> Import:
     return started
 
 
+def test_what_powershell_wrote_is_read_and_its_bytes_are_kept_as_they_came(workspace):
+    for count in (4, 6):
+        data = transcript(count).decode().encode("utf-16")
+        done = drop(workspace, data)
+        assert [row["message"] for row in done.findings if row["rule"] == "text.utf-16"][0].startswith(
+            "This file is UTF-16"
+        )
+        with documents.open_document(done.document) as kept:
+            assert kept.read() == data
+    assert (Session.objects.get().event_count, Event.objects.filter(offset__isnull=False).count()) == (6, 0)
+
+
 def keys(session) -> list[str]:
     return list(Event.objects.filter(session=session).order_by("seq").values_list("client_key", flat=True))
 

@@ -12,7 +12,9 @@ from sessions_app.services import agents, audit
 from vcon_app.models import Import
 from vcon_app.services.imports import import_jobs
 
+from ..documents.test_archives import packed
 from ..files import OWNER, transcript
+from .test_sub_agents_by_prompt import CURSOR, GEMINI
 
 pytestmark = pytest.mark.django_db
 INES, BEN = audit.Actor("member", "m", "Ines"), audit.Actor("member", "b", "Ben")
@@ -111,3 +113,84 @@ def test_parts_of_a_log_that_are_sent_without_a_folder_go_on(drop):
     drop(b"".join(lines[:4]), name="part-1.jsonl")
     drop(b"".join(lines[4:]), name="part-2.jsonl")
     assert counts() == [6]
+
+
+# --- sub-agents ---
+
+CHILD = f"{OWNER}/agent-aa11"
+
+
+def sub_agent(count: int = 2, agent: str = "aa11", **more: Any) -> bytes:
+    lines = [
+        json.loads(line) | {"isSidechain": True, "agentId": agent, **more} for line in transcript(count).splitlines()
+    ]
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def below() -> list[tuple[str, str | None]]:
+    """Each sub-agent with the session that it stands below, in the order in which they came."""
+    children = Session.objects.filter(external_id__contains="/").order_by("created_at")
+    return [(child.external_id, child.parent and str(child.parent.external_id)) for child in children]
+
+
+def not_below(imported: Import) -> bool:
+    return "import.not-below" in {row["rule"] for row in imported.findings}
+
+
+@pytest.mark.parametrize("parent_first", [True, False])
+def test_a_file_of_somebody_else_is_no_sub_agent_of_a_session_that_it_names(drop, parent_first):
+    files = [(transcript(4), INES, "a.jsonl"), (sub_agent(), BEN, "agent-aa11.jsonl")]
+    imports = [drop(*file) for file in (files if parent_first else files[::-1])]
+    assert below() == [(CHILD, None)]
+    assert not_below(imports[1]) == parent_first
+
+
+@pytest.mark.parametrize("parent_first", [True, False])
+def test_who_brought_the_session_brings_its_sub_agents(drop, parent_first):
+    files = [(transcript(4), INES, "a.jsonl"), (sub_agent(), INES, "agent-aa11.jsonl")]
+    imports = [drop(*file) for file in (files if parent_first else files[::-1])]
+    assert below() == [(CHILD, OWNER)] and not any(map(not_below, imports))
+
+
+def test_an_archive_that_repeats_a_session_of_somebody_else_adds_no_sub_agent_and_no_event_to_it(drop):
+    drop(transcript(4))
+    forged = [("a.jsonl", transcript(4)), ("b.jsonl", FORGED), ("agent-aa11.jsonl", sub_agent())]
+    drop(packed(forged), BEN, "b.zip")
+    assert counts() == [4, 1]
+    own = Session.objects.filter(external_id=OWNER).latest("created_at")
+    assert Session.objects.get(external_id=CHILD).parent == own, "below the version that came with it"
+
+
+def test_an_archive_with_both_is_a_family(drop):
+    drop(packed([("agent-aa11.jsonl", sub_agent()), ("a.jsonl", transcript(4))]), BEN, "b.zip")
+    assert below() == [(CHILD, OWNER)]
+
+
+def test_a_session_of_the_same_id_that_somebody_else_brings_takes_no_sub_agent(drop):
+    drop(transcript(4))
+    drop(sub_agent(), name="agent-aa11.jsonl")
+    drop(FORGED, BEN)
+    drop(sub_agent(4), name="agent-aa11.jsonl")
+    assert Session.objects.get(external_id=CHILD).parent == Session.objects.filter(external_id=OWNER).earliest(
+        "created_at"
+    )
+
+
+def test_what_somebody_else_says_of_a_sub_agent_is_not_shown_with_it(drop):
+    drop(transcript(4))
+    drop(sub_agent(), name="agent-aa11.jsonl")
+    for by, name in ((BEN, "Forged"), (INES, "Count the trees")):
+        meta = {"agentType": name, "description": name}
+        drop(json.dumps(meta).encode(), by, "agent-aa11.meta.json")
+        assert (Session.objects.get(external_id=CHILD).title == name) == (by == INES)
+    drop(sub_agent(4), name="agent-aa11.jsonl")
+    assert Session.objects.get(external_id=CHILD).metadata["agent_type"] == "Count the trees"
+
+
+@pytest.mark.parametrize("files", [GEMINI, CURSOR], ids=["gemini-cli", "cursor"])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_session_is_no_sub_agent_of_one_of_somebody_else_that_names_it(drop, files, order):
+    """Below another it would be gone from the lists of whoever brought it."""
+    for index in order:
+        drop(files[index], (BEN, INES)[index], f"{index}.jsonl")
+    assert not Session.objects.exclude(parent=None).exists()

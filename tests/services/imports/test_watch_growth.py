@@ -32,6 +32,7 @@ PLACES = {
     "windsurf/trajectory.jsonl": f"transcripts/{OWNER}.jsonl",
     "gptme/conversation.jsonl": "logs/2026-05-01-zq-boat/conversation.jsonl",
     "codex/session.jsonl": f"2026/05/01/rollout-2026-05-01T08-00-00-{OWNER}.jsonl",
+    "copilot-cli/vscode-log.jsonl": f"workspaceStorage/zq/chatSessions/{OWNER}.jsonl",
     "pi/session.jsonl": f"--home-zq--/2026-05-01T08-00-00_{OWNER}.jsonl",
 }
 """Sample -> where its agent keeps such a file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 from collections.abc import AsyncIterator, Iterable
 
@@ -124,6 +125,16 @@ def test_a_pointer_to_nothing_says_so(agent, pointer):
     event = Event.objects.get(session=session, seq=1)
     with pytest.raises(event_bytes.NotShown, match="cannot be found again"):
         event_bytes.read(event, session.import_links.get().document)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda data: data.decode().encode("utf-16")], ids=["gzip", "utf-16"])
+def test_a_line_of_a_file_that_is_packed_or_in_utf16_is_found_by_its_number(agent, pack):
+    session = imported(agent, pack(b'{"a": 1}\n{"text": "two"}\n'), [said("m", "?", pointer="L2/text")])
+    event, document = Event.objects.get(session=session, seq=1), session.import_links.get().document
+    assert event_bytes.read(event, document).data == b'{"text": "two"}'
+    event.pointer = "L9"
+    with pytest.raises(event_bytes.NotShown, match="Line 9 cannot be found again"):
+        event_bytes.read(event, document)
 
 
 def test_a_document_that_is_gone_is_told_and_no_fault(viewer, imported_session):

@@ -11,8 +11,8 @@ import orjson
 from ...drafts import EventDraft, Kind, ToolDraft
 from ..common.calls import ID_LIMIT, Call, id_of
 from ..common.lines import Actor, Line
+from ..common.reading import unknown_event
 from ..common.records import part_of
-from ..common.unknown import unknown_event
 from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .reading import Reading, by_content, by_id
 

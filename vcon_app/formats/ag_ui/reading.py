@@ -11,11 +11,10 @@ from ..common.calls import ID_LIMIT, Calls
 from ..common.facts import Facts
 from ..common.jsonio import dumps
 from ..common.lines import Item, Line, digest
-from ..common.reading import BUFFERED_LINES, Findings, Keys, unknown_type
+from ..common.reading import BUFFERED_LINES, Findings, Keys, unknown_event, unknown_type
 from ..common.records import part_of
 from ..common.session_ids import SessionIds
 from ..common.times import from_epoch, parse
-from ..common.unknown import unknown_event
 from ..common.values import list_of, short_text, text_of
 from .fold import Fold, Open, What
 

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from ...drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Usage
 from ..common.documents import fingerprint
-from ..common.head import Head, open_gzip
+from ..common.head import Head, open_plain
 from ..common.lines import MAX_UNPACKED, digest
 from ..common.times import moment_of
 from ..common.usage import uncached_if_inside
@@ -40,7 +40,7 @@ def detect(head: Head) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of each chat of the file, one block in memory at a time. Raises ``FormatError``."""
-    plain = open_gzip(source)
+    plain = open_plain(source)
     chat: Chat | None = None
     for number, text in enumerate(_lines(plain), 1):
         if text.startswith(BEGIN):

@@ -18,7 +18,7 @@ from ..common.agents.pieces import Piece, pieces_of, readable
 from ..common.agents.places import session_of
 from ..common.apis.openai import arguments_of
 from ..common.calls import id_of
-from ..common.head import Head, open_gzip
+from ..common.head import Head, open_plain
 from ..common.lines import Actor, Line, fingerprint
 from ..common.reading import REMEMBERED, unknown_type
 from ..common.records import lines_or_list
@@ -84,7 +84,7 @@ def session_in_path(path: str) -> str | None:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one file, a line in memory at a time. Raises ``FormatError``."""
-    plain = open_gzip(source)
+    plain = open_plain(source)
     if is_state(Head(plain.read(BEGINNING)).keys):
         raise FormatError(
             "it is the state of a Kimi session and holds no message; the session is in wire.jsonl or context.jsonl "

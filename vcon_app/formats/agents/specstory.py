@@ -12,7 +12,7 @@ from typing import BinaryIO
 from ...drafts import Draft, EventDraft, FormatError, SessionDraft, ToolDraft
 from ..common.calls import server_of
 from ..common.documents import fingerprint
-from ..common.head import Head, open_gzip
+from ..common.head import Head, open_plain
 from ..common.lines import MAX_UNPACKED, digest
 from ..common.times import moment_of
 from ..contract import Spec
@@ -38,7 +38,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of the session, one block in memory at a time. Raises ``FormatError``."""
     reading = Rendering()
     size = 0
-    plain = open_gzip(source)
+    plain = open_plain(source)
     while raw := plain.readline(MAX_LINE):
         size += len(raw)
         if size > MAX_UNPACKED:

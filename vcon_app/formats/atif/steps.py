@@ -11,8 +11,7 @@ from ..common.calls import Call, id_of, server_of
 from ..common.documents import dollars, fingerprint, with_data
 from ..common.jsonio import dumps
 from ..common.lines import Line
-from ..common.reading import RAW_LIMIT
-from ..common.unknown import unknown_event
+from ..common.reading import RAW_LIMIT, unknown_event
 from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .content import name_of, readable, references
 from .state import TrajectoryState

@@ -10,9 +10,8 @@ from ..common.calls import ID_LIMIT, id_of
 from ..common.documents import Document
 from ..common.jsonio import dumps
 from ..common.lines import Line, digest
-from ..common.reading import Findings
+from ..common.reading import Findings, unknown_event
 from ..common.times import parse
-from ..common.unknown import unknown_event
 from ..common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .content import name_of
 from .state import TrajectoryState

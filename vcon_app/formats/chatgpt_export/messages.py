@@ -9,8 +9,7 @@ import orjson
 from ...drafts import EventDraft, Json, Kind, ToolDraft
 from ..common.calls import ID_LIMIT, Call, id_of
 from ..common.lines import Actor, Line
-from ..common.reading import Findings
-from ..common.unknown import unknown_event
+from ..common.reading import Findings, unknown_event
 from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .content import KNOWN, LISTED, attachments, plain, readable
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft
-from ..common.head import open_gzip, telling
+from ..common.head import open_plain, telling
 from ..common.lines import json_lines
 from ..contract import Spec
 from . import stream_json
@@ -58,7 +58,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     ``source`` can be sought and may be compressed with gzip. Raises ``FormatError`` when the file holds no
     JSON object among its first lines, or unpacks to too much.
     """
-    plain = open_gzip(source)
+    plain = open_plain(source)
     packed = plain is not source
     head = telling(plain, detect)
     if is_web(head):

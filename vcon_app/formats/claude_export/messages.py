@@ -9,8 +9,8 @@ from typing import Any
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import Call, id_of, server_of
 from ..common.lines import Actor, Line
+from ..common.reading import unknown_event
 from ..common.times import parse
-from ..common.unknown import unknown_event
 from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .state import ChatState
 

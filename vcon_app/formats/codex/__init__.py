@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ...drafts import Draft, FormatError
-from ..common.head import SIZES, Head, open_gzip, telling
+from ..common.head import SIZES, Head, open_plain, telling
 from ..common.jsonio import dumps
 from ..common.lines import Item, Line
 from ..common.records import lines_or_list, listed
@@ -53,7 +53,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     ``source`` can be sought and may be compressed with gzip. Raises ``FormatError`` when the file holds no
     JSON object among its first lines, or unpacks to too much.
     """
-    plain = open_gzip(source)
+    plain = open_plain(source)
     head = telling(plain, detect)
     if head.keys == HISTORY:
         raise FormatError(

@@ -35,8 +35,6 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"-----BEGIN CERTIFICATE", f"a certificate: {_TRUST}"),
     (b"-----BEGIN PUBLIC KEY", f"a public key: {_TRUST}"),
     (b"-----BEGIN ", "a key or a certificate (PEM)"),
-    (b"\xff\xfe", "UTF-16 text: save it as UTF-8"),
-    (b"\xfe\xff", "UTF-16 text: save it as UTF-8"),
 )
 _GZIP = b"\x1f\x8b"
 SHOWN_KEYS = 12

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, cast
 
 import ijson
 
+from . import utf16
 from .jsonio import MAX_DEPTH, Unreadable, loads
 from .sqlite.opening import Tables, tables_in
 
@@ -29,13 +30,15 @@ MARKS = {"start_map": "{", "start_array": "["}
 
 
 class Head:
-    """The first bytes of a document (gunzipped) and what they look like as JSON."""
+    """The first bytes of a document (unpacked, in UTF-8) and what they look like as JSON."""
 
     def __init__(self, data: bytes, size: int = SIZES[0]) -> None:
         """``size`` bounds what a gzip body may grow to (zip bombs); plain bytes are taken as they are."""
         self.raw = data
         self.size = size
         self.data = _gunzip(data, size) if data[:2] == b"\x1f\x8b" else data
+        if data[:2] in utf16.MARKS:
+            self.data = utf16.as_utf8(data)
 
     @cached_property
     def lines(self) -> list[dict[str, Any]]:
@@ -163,9 +166,12 @@ def _gunzip(data: bytes, size: int) -> bytes:
         return data
 
 
-def open_gzip(source: BinaryIO) -> BinaryIO:
-    """The same stream from its start, decompressed on the way when it starts with the gzip magic."""
+def open_plain(source: BinaryIO) -> BinaryIO:
+    """The same stream from its start; decompressed on the way when it starts with the gzip magic, and as UTF-8 when it
+    says that it is UTF-16."""
     source.seek(0)
     magic = source.read(2)
     source.seek(0)
+    if magic in utf16.MARKS:
+        return utf16.open_utf16(source)
     return cast(BinaryIO, gzip.GzipFile(fileobj=source, mode="rb")) if magic == b"\x1f\x8b" else source

@@ -211,3 +211,15 @@ class FactsReading(Reading):
 def unknown_type(kind: Any) -> str:
     """Name of a line type in a finding."""
     return f"line type {kind[:100]!r}" if isinstance(kind, str) else "line without a type"
+
+
+def unknown_event(
+    findings: Findings, line: Line, what: str, value: dict[str, Any] | None = None, *, path: str = "", **place: Any
+) -> EventDraft:
+    """The event of a record, or of one part of it (``value`` at ``path``), that nobody can read."""
+    value = line.value if value is None else value
+    findings.unknown(what, line.pointer + path)
+    data: dict[str, Any] = {"type": text_of(value.get("type"))[:100] or None}
+    if len(line.raw) <= RAW_LIMIT:
+        data["raw"] = bounded(value, len(line.raw))
+    return line.event("unknown", at_path=path, actor=("unknown", ""), data=data, **place)

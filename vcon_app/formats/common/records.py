@@ -13,7 +13,7 @@ import ijson
 import orjson
 
 from ...drafts import Finding, FormatError
-from .head import SIZES, Head, open_gzip
+from .head import SIZES, Head, open_plain
 from .jsonio import Unreadable, dumps, loads
 from .lines import MAX_LINE, MAX_UNPACKED, Item, Line, json_lines, named, objects
 from .streamed import items
@@ -34,7 +34,7 @@ def records(source: BinaryIO, name: str, wrapper: str = "") -> Iterator[Item]:
     may hold the list. Pointers are those of the list, of the line, or "" for the only object. Raises
     ``FormatError`` for a document that is too large, or no JSON from its beginning on.
     """
-    plain = open_gzip(source)
+    plain = open_plain(source)
     packed = plain is not source
     head = Head(plain.read(SIZES[0]))
     start = len(head.data) - len(head.data.removeprefix(BOM).lstrip(BLANK))
@@ -54,7 +54,7 @@ def records(source: BinaryIO, name: str, wrapper: str = "") -> Iterator[Item]:
 
 def lines_or_list(source: BinaryIO, name: str) -> Iterator[Item]:
     """The objects of lines, or of the list that a program joined them to. Raises ``FormatError``."""
-    plain = open_gzip(source)
+    plain = open_plain(source)
     head = plain.read(SIZES[0])
     plain.seek(0)
     if head.removeprefix(BOM).lstrip(BLANK).startswith(b"["):
@@ -64,7 +64,7 @@ def lines_or_list(source: BinaryIO, name: str) -> Iterator[Item]:
 
 def listed(source: BinaryIO, name: str, wrapper: str) -> Iterator[Item]:
     """The objects of the list ``wrapper`` in one object, however far behind its beginning the list stands."""
-    plain = open_gzip(source)
+    plain = open_plain(source)
     head = plain.read(SIZES[0])
     yield from named(name, _listed(plain, len(head) - len(head.removeprefix(BOM).lstrip(BLANK)), wrapper))
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft
-from ..common.head import open_gzip, telling
+from ..common.head import open_plain, telling
 from ..common.records import lines_or_list
 from ..contract import Spec
-from . import hooks, timeline, vscode
+from . import hooks, timeline, vscode, vscode_log
 from .detection import detect as detect
 from .reading import EventsReading
 
@@ -32,10 +32,21 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     ``source`` can be sought and may be compressed with gzip. Raises ``FormatError`` when it holds no JSON object
     among its first lines, or is a document that is too large or cannot be parsed.
     """
-    plain = open_gzip(source)
+    return _read(source, unfinished_too=False)
+
+
+def read_anyway(source: BinaryIO) -> Iterator[Draft]:
+    """As ``read``, with what VS Code's log tells of a request that is still being answered."""
+    return _read(source, unfinished_too=True)
+
+
+def _read(source: BinaryIO, *, unfinished_too: bool) -> Iterator[Draft]:
+    plain = open_plain(source)
     head = telling(plain, detect)
     if timeline.is_timeline(head):
         return timeline.TimelineReading().run(timeline.document(plain))
-    if vscode.is_document(head) or vscode.is_log(head):
-        return vscode.ChatReading().run(vscode.session_in(plain, log=vscode.is_log(head)))
+    if vscode_log.is_log(head):
+        return vscode.ChatReading().run(vscode_log.session_in(plain, unfinished_too=unfinished_too))
+    if vscode.is_document(head):
+        return vscode.ChatReading().run(timeline.document(plain))
     return EventsReading(hooks.HANDLERS).run(lines_or_list(source, NAME))

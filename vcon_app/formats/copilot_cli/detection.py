@@ -6,7 +6,7 @@ from typing import Any
 
 from ..common.head import Head
 from ..common.values import text_of
-from . import hooks, timeline, vscode
+from . import hooks, timeline, vscode, vscode_log
 
 PREFIXES = ("session.", "assistant.", "tool.execution_", "hook.", "user.message", "subagent.", "system.message")
 
@@ -14,7 +14,7 @@ PREFIXES = ("session.", "assistant.", "tool.execution_", "hook.", "user.message"
 def detect(head: Head) -> bool:
     """Whether ``read`` takes the file. Managed Agents has dotted types too, but no ``data`` object."""
     return any(map(_is_event, head.records)) or any(map(hooks.is_line, head.records)) or (
-        timeline.is_timeline(head) or vscode.is_document(head) or vscode.is_log(head)
+        timeline.is_timeline(head) or vscode.is_document(head) or vscode_log.is_log(head)
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Chat sessions of VS Code: a document that is rewritten, or (newer) a log of changes to that document.
+"""Chat sessions of VS Code: a document that is rewritten. Of a log of changes to it ``vscode_log`` makes the document.
 
 From ``chatModel.ts`` and ``chatService.ts`` of VS Code 1.10x; no real file was at hand. The confirmation of a
 tool (``isConfirmed``) is a true record of who allowed it.
@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, BinaryIO
+from typing import Any
 
-from ...drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft, Usage
+from ...drafts import EventDraft, Finding, SessionDraft, ToolDraft, Usage
 from ..common.calls import id_of
 from ..common.facts import Facts
 from ..common.head import Head
-from ..common.lines import Actor, Item, Line, fingerprint
+from ..common.lines import Actor, Line, fingerprint
 from ..common.reading import Reading
-from ..common.records import lines_or_list
 from ..common.times import from_epoch
 from ..common.values import FIELD_LIMIT, bounded, count_of, dict_of, list_of, scalars_of, text_of
-from .timeline import LARGEST_DOCUMENT, document, parsed
+from .timeline import parsed
 
 AGENT: Actor = ("agent", "Copilot")
 KINDS = {0: "denied", 2: "setting", 3: "rule", 4: "user", 5: "skipped"}
@@ -42,71 +41,6 @@ def is_document(head: Head) -> bool:
     shape = head.shape
     names = ("requesterUsername", "responderUsername", "initialLocation")
     return shape.get("requests") == "[" and any(name in shape for name in names)
-
-
-def is_log(head: Head) -> bool:
-    """A log that begins with a whole document."""
-    first = head.records[0] if head.records else {}
-    value = dict_of(first.get("v"))
-    return first.get("kind") == 0 and "type" not in first and bool(value.keys() & {"requests", "sessionId", "version"})
-
-
-def session_in(source: BinaryIO, *, log: bool) -> Iterator[Item]:
-    """The document; of a log, the state that its changes lead to."""
-    if not log:
-        yield from document(source)
-        return
-    state: Any = {}
-    size = 0
-    for item in lines_or_list(source, "copilot-cli"):
-        if not isinstance(item, Line):
-            yield item
-            continue
-        size += len(item.raw)
-        if size > LARGEST_DOCUMENT:
-            raise FormatError(f"a log of a chat session of more than {LARGEST_DOCUMENT / 1e6:,.0f} MB is not read")
-        state = changed(state, item.value)
-    if isinstance(state, dict):
-        yield Line(state, "", b"{}", None)
-
-
-def changed(state: Any, change: dict[str, Any]) -> Any:
-    """The document after a change: 0 replaces all, 1 sets, 2 cuts a list off at ``i`` and adds, 3 deletes."""
-    kind, path, value = change.get("kind"), list_of(change.get("k")), change.get("v")
-    if kind == 0:
-        return value
-    holder = state
-    for step in path[:-1]:
-        holder = _child(holder, step)
-    if not path or not _has_member(holder, path[-1]):
-        return state
-    last = path[-1]
-    if kind == 1:
-        _set_member(holder, last, value)
-    elif kind == 2:
-        held, index = _child(holder, last), change.get("i")
-        held = held[:index] if isinstance(held, list) and isinstance(index, int) else list_of(held)
-        _set_member(holder, last, [*held, *list_of(value)])
-    elif kind == 3 and _child(holder, last) is not None:
-        del holder[last]
-    return state
-
-
-def _has_member(holder: Any, step: Any) -> bool:
-    return isinstance(holder, dict) and isinstance(step, str) or isinstance(holder, list) and type(step) is int
-
-
-def _child(holder: Any, step: Any) -> Any:
-    if isinstance(holder, dict) and isinstance(step, str):
-        return holder.get(step)
-    return holder[step] if isinstance(holder, list) and type(step) is int and 0 <= step < len(holder) else None
-
-
-def _set_member(holder: Any, step: Any, value: Any) -> None:
-    if isinstance(holder, dict) or 0 <= step < len(holder):
-        holder[step] = value
-    elif step == len(holder):
-        holder.append(value)
 
 
 class ChatReading(Reading):

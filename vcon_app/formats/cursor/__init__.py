@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ...drafts import Draft
-from ..common.head import Head, open_gzip, telling
+from ..common.head import Head, open_plain, telling
 from ..common.reading import Reading
 from ..common.records import lines_or_list
 from ..common.values import dict_of
@@ -43,7 +43,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     ``source`` can be sought and may be compressed with gzip. Raises ``FormatError`` when the file holds no JSON
     object among its first lines, or unpacks to too much.
     """
-    plain = open_gzip(source)
+    plain = open_plain(source)
     head = telling(plain, detect)
     if is_text(head.data):
         return TranscriptReading().run(text_lines(plain, packed=plain is not source))

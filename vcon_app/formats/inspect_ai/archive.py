@@ -15,7 +15,7 @@ import ijson
 from ijson.common import ObjectBuilder
 
 from ...drafts import Finding, FormatError
-from ..common.head import open_gzip
+from ..common.head import open_plain
 from ..common.jsonio import Unreadable, loads
 from ..common.lines import Item, Line, objects
 from ..common.records import MAX_DOCUMENT, listed
@@ -44,7 +44,7 @@ def header_of(source: BinaryIO) -> dict[str, Any]:
     found: dict[str, Any] = {}
     builder, key = ObjectBuilder(), ""
     try:
-        for depth, event, value in tokens(open_gzip(source)):
+        for depth, event, value in tokens(open_plain(source)):
             if depth == 0 or (depth == 1 and event == "map_key"):
                 if event == "map_key":
                     key, builder = value, ObjectBuilder()

@@ -11,8 +11,8 @@ from ..common.calls import Call, id_of, server_of
 from ..common.documents import dollars
 from ..common.jsonio import dumps
 from ..common.lines import Actor, Line
+from ..common.reading import unknown_event
 from ..common.times import parse
-from ..common.unknown import unknown_event
 from ..common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .content import call_of, changes_of, messages_in, readable, usage_of
 from .places import Places

@@ -11,14 +11,13 @@ from ..common.calls import ID_LIMIT, id_of, server_of
 from ..common.documents import Document
 from ..common.jsonio import dumps
 from ..common.lines import Line
-from ..common.reading import RAW_LIMIT, Findings
+from ..common.reading import RAW_LIMIT, Findings, unknown_event
 from ..common.spans.forest import Forest, Kind, Node
 from ..common.spans.messages import messages_of
 from ..common.spans.observations import cost_of, usage_of
 from ..common.spans.parts import parsed_if_json, readable
 from ..common.spans.telling import Teller
 from ..common.times import parse
-from ..common.unknown import unknown_event
 from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 
 FORMAT = "langfuse"

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, BinaryIO
 
 from ...drafts import Finding, FormatError, Json
-from ..common.head import open_gzip
+from ..common.head import open_plain
 from ..common.jsonio import MAX_DEPTH, Unreadable, loads
 from .block_text import kind_name
 from .schema import as_found
@@ -162,7 +162,7 @@ def _stated_elsewhere(feed: Feed) -> str:
 def unpacked(source: BinaryIO) -> bytes:
     """The bytes of a feed, out of gzip when they are in it. Raises ``FormatError``."""
     try:
-        data = open_gzip(source).read(MAX_BYTES + 1)
+        data = open_plain(source).read(MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise FormatError(f"The gzip file cannot be unpacked: {error}.") from None
     if len(data) > MAX_BYTES:

@@ -17,8 +17,7 @@ from ...drafts import Draft, EventDraft, ToolDraft, Usage
 from ..common.calls import ID_LIMIT, Call, Calls
 from ..common.facts import Facts
 from ..common.lines import Actor, Line, digest
-from ..common.reading import Findings
-from ..common.unknown import unknown_event
+from ..common.reading import Findings, unknown_event
 from ..common.values import bounded
 from .pieces import AGENT, Piece, position_bytes
 

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import BinaryIO
 
 from ...drafts import Draft
-from ..common.head import Head, open_gzip
+from ..common.head import Head, open_plain
 from ..common.lines import Line, json_documents
 from ..common.sqlite.opening import MAGIC, is_sqlite, open_store
 from ..contract import Spec
@@ -60,7 +60,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     if is_sqlite(source):
         yield from _read_store(source)
         return
-    plain = open_gzip(source)
+    plain = open_plain(source)
     packed = plain is not source
     reading = OpenCodeReading(HANDLERS)
     for item in json_documents(plain, NAME, packed=packed):

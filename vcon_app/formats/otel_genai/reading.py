@@ -10,12 +10,11 @@ from typing import Any
 from ...drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft, Usage
 from ..common.calls import ID_LIMIT, Call, Calls, id_of, server_of
 from ..common.lines import Line, digest
-from ..common.reading import Findings
+from ..common.reading import Findings, unknown_event
 from ..common.spans.forest import MOST_LEVELS, Forest, Kind, Node
 from ..common.spans.messages import messages_of
 from ..common.spans.parts import parsed_if_json, readable
 from ..common.spans.telling import CONTEXTS, Teller
-from ..common.unknown import unknown_event
 from ..common.values import bounded, scalars_of
 from . import claude_code
 from .content import (

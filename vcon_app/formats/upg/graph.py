@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from ...drafts import FormatError, Json
-from ..common.head import Head, open_gzip
+from ..common.head import Head, open_plain
 from ..common.jsonio import Unreadable, loads
 from ..common.values import dict_of, list_of, text_of, too_deep
 
@@ -115,7 +115,7 @@ def open_graph(source: BinaryIO) -> Graph:
 
 def _load(source: BinaryIO) -> tuple[Json, list[str]]:
     try:
-        data = open_gzip(source).read(LARGEST + 1)
+        data = open_plain(source).read(LARGEST + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise FormatError(f"This gzip file is damaged or cut off: {error}.") from None
     if len(data) > LARGEST:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -14,6 +15,7 @@ from sessions_app.models import Event
 from vcon_app import registry
 from vcon_app.drafts import FormatError
 from vcon_app.formats.common import jsonio
+from vcon_app.formats.common.head import open_plain
 from vcon_app.models import SourceDocument
 
 from . import archives, decryption, documents
@@ -24,6 +26,7 @@ WHOLE = 64 * 1024 * 1024
 """Bytes that a download gives of a record."""
 PARSED = 16 * 1024 * 1024
 """A document up to this size is parsed to find what a pointer names; larger ones have byte ranges or are downloaded."""
+_LINE = re.compile(r"L([0-9]{1,9})(?:/|$)")
 
 
 class NotShown(Exception):
@@ -69,11 +72,20 @@ def _bytes_of(event: Event, file: BinaryIO, pointer: str, limit: int) -> EventBy
     if event.offset is not None and event.length is not None:
         file.seek(event.offset)
         return EventBytes(file.read(min(event.length, limit)), event.length, is_exact=True)
-    if file.seek(0, 2) > PARSED:
+    whole = open_plain(_open_decrypted(event, file)).read(PARSED + 1)
+    if len(whole) > PARSED:
         raise NotShown("The file is too large to find one part of it here; download it and look at the pointer.")
-    file.seek(0)
-    data = _value(_open_decrypted(event, file).read(), pointer)
+    line = _LINE.match(pointer)
+    data = _line(whole, int(line[1])) if line else _value(whole, pointer)
     return EventBytes(data[:limit], len(data), is_exact=False)
+
+
+def _line(document: bytes, number: int) -> bytes:
+    """A line of a file that is packed or in UTF-16: its lines have no place among the bytes that came."""
+    lines = document.split(b"\n", number)
+    if not 0 < number <= len(lines):
+        raise NotShown(f"Line {number:,} cannot be found again in the file.")
+    return lines[number - 1]
 
 
 def _open_decrypted(event: Event, file: BinaryIO) -> BinaryIO:

@@ -59,6 +59,7 @@ def _save(imported: Import, format_name: str, companion: drafts.Companion) -> Co
         kind=companion.kind,
         tail=identifier(companion.tail),
         parent=identifier(companion.parent),
+        requester=imported.requester,
         defaults={"document": imported.document},
     )
     kept.title = text(companion.title) or kept.title

@@ -20,6 +20,7 @@ from sessions_app.services import task_queue
 from sessions_app.services.log import file_texts, search_index
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Severity, Signature
+from vcon_app.formats.common import utf16
 from vcon_app.formats.common.sqlite import wal
 from vcon_app.formats.common.zips import Archive
 from vcon_app.formats.vcon.file import vconz
@@ -91,17 +92,17 @@ class DocumentImporter:
                 name = registry.detect(source)[0] if asked == AUTO else asked
                 self.total = self.imported.document.size
                 self._read(source, name)
-        self._link_sub_agents()
         self._finish(name)
+        self._link_sub_agents()  # by who brought each, as the rows say that were just made
         self.new_agents.make()
 
     def _read(self, source: BinaryIO, format_name: str, member: ZipInfo | None = None) -> FileResult:
         place = archives.place_in(member, "") if member else ""
         bundle = self.bundle_signature
-        is_alone = wal.needs_log(source)
+        is_alone, is_utf16 = wal.needs_log(source), utf16.is_utf16(source)
         result = FileImporter(
             self.imported, format_name, self.keyring, self.claims, self.new_agents, self._progress, place,
-            path=self._path(member), sealed=self._sealed(), gained={gained.session for gained in self.gained},
+            path=self._path(member), sealed=self._sealed(), gained=self._gained(),
             in_signed_bundle=bundle is not None and coverage.is_signed(bundle.signature["state"]),
         ).run(source)  # fmt: skip
         name = member.filename if member else ""
@@ -110,6 +111,8 @@ class DocumentImporter:
         self.findings.add(result.findings, result.checked.findings_at(place))
         if is_alone:
             self.findings.note(Finding("sqlite.wal", "info", place, f"This is a SQLite store, and {wal.ALONE}."))
+        if is_utf16:
+            self.findings.note(Finding("text.utf-16", "info", place, f"{utf16.NOTE}."))
         self.checked.append(result.checked)
         return result
 
@@ -121,6 +124,11 @@ class DocumentImporter:
         """Sessions that a signed member before this one made."""
         signed = (gained for gained in self.gained if coverage.is_signed(gained.checked.signature["state"]))
         return {gained.session for gained in signed if gained.added.events}
+
+    def _gained(self) -> dict[Session, Added]:
+        """What members before this one told: of several that told one session, the one that added to it."""
+        in_turn = sorted(self.gained, key=lambda gained: gained.added.events > 0)
+        return {gained.session: gained.added for gained in in_turn}
 
     def _read_archive(self, source: BinaryIO) -> str:
         """The name of the format that the import row states."""

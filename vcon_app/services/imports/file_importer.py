@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, BinaryIO
 from uuid import UUID
 
@@ -93,6 +94,8 @@ class _Attempt:
     added: dict[Session, Added] = field(default_factory=dict)
     grown: list[Session] = field(default_factory=list)
     """Sessions that were known and got more."""
+    made: set[Session] = field(default_factory=set)
+    """Sessions that are new."""
 
     def note(self, draft: Draft) -> None:
         """Keep what is said of the file as a whole; events have no place here."""
@@ -118,13 +121,13 @@ class FileImporter:
         path: str = "",
         in_signed_bundle: bool = False,
         sealed: Collection[Session] = (),
-        gained: Collection[Session] = (),
+        gained: Mapping[Session, Added] = MappingProxyType({}),
     ) -> None:
         """``on_progress`` is given the number of bytes read; ``place`` says where in the document the file is, ``path``
         where it lay as far as that is known.
 
         ``sealed`` are sessions that signed files of the same document made: what comes from one takes nothing more.
-        ``gained`` are those to which files of the same document added: what comes with them is theirs.
+        ``gained`` are those that files of the same document told, and what they added: what comes with them is theirs.
         """
         self.imported = imported
         self.workspace_id = imported.workspace_id
@@ -224,7 +227,7 @@ class FileImporter:
         is_grown = known and session not in attempt.added
         is_sealed = is_grown and self._is_sealed(session)
         keeps_apart = is_sealed or self._is_signed(attempt)
-        is_others = is_grown and session not in self.gained and not senders.brought(self.imported, session)
+        is_others = is_grown and not self._brings(attempt, session)
         is_rewritten = self.format.SPEC.grows == "document"
         if is_grown and (keeps_apart or is_others or is_rewritten):
             why = senders.OTHER_SENDER if is_others and not is_rewritten else ""
@@ -242,7 +245,7 @@ class FileImporter:
             attempt.grown.append(session)
         has_more = self.format.SPEC.grows == "lines" and not is_sealed and not is_others
         if appended.accepted or not known or has_more:  # an older version has nothing to add
-            self._complete(session, own.updates)
+            self._complete(attempt, session, own.updates)
         attempt.added[session] = attempt.added.get(session, Added()).with_more(appended)
         return own.following
 
@@ -267,7 +270,7 @@ class FileImporter:
                 return session, True
         if why := next((self.diverged[session] for session in known if self.diverged[session]), ""):
             attempt.findings.note(_kept_apart(external_id, why))
-        created = self._create(draft, external_id)
+        created = self._create(attempt, draft, external_id)
         if known := known or self._version_before(draft):
             created.metadata["version_of"] = str(known[-1].id)
             created.save(update_fields=["metadata"])
@@ -284,7 +287,7 @@ class FileImporter:
                 )
         return []
 
-    def _create(self, draft: SessionDraft, external_id: str) -> Session:
+    def _create(self, attempt: _Attempt, draft: SessionDraft, external_id: str) -> Session:
         agent = self.imported.agent or self.new_agents.named(draft.agent_name or self.format.SPEC.title)
         session = Session.objects.create(
             workspace_id=self.workspace_id,
@@ -297,13 +300,21 @@ class FileImporter:
             source_format=self.format.SPEC.name,
             response_scope=self.format.SPEC.name if self.format.SPEC.global_response_ids else "",
         )
-        Session.objects.filter(
+        attempt.made.add(session)
+        found = Session.objects.filter(
             workspace_id=self.workspace_id,
             source_format=self.format.SPEC.name,
             parent=None,
             metadata__has_key="parent_external_id",  # in the words of the index session_orphans
             metadata__parent_external_id=external_id,
-        ).exclude(pk=session.pk).update(parent=session)
+        ).exclude(pk=session.pk)
+        if orphans := list(found.only("pk")):
+            brought_by = senders.senders_of([orphan.pk for orphan in orphans])
+            ours = [
+                orphan.pk for orphan in orphans
+                if self._told_here(attempt, orphan) or self.imported.requester in brought_by[orphan.pk]
+            ]  # fmt: skip
+            Session.objects.filter(pk__in=ours).update(parent=session)
         return session
 
     def _is_signed(self, attempt: _Attempt) -> bool:
@@ -347,7 +358,7 @@ class FileImporter:
         """
         return isinstance(self.format, Verifier) and not self.place
 
-    def _complete(self, session: Session, drafts: list[SessionDraft]) -> None:
+    def _complete(self, attempt: _Attempt, session: Session, drafts: list[SessionDraft]) -> None:
         """Fill in what the drafts say of the session as a whole; a later draft wins, an empty field never does."""
         session.refresh_from_db()  # append has written counts and times to the row meanwhile
         before = {name: getattr(session, name) for name in COMPLETED}
@@ -369,7 +380,7 @@ class FileImporter:
             session.source_record = _merged(session.source_record, draft.record)
             if self.was_encrypted:
                 session.source_record.setdefault(self.format.SPEC.name, {})[WAS_ENCRYPTED] = True
-            self._link_parent(session, draft)
+            self._link_parent(attempt, session, draft)
         changed = [name for name, value in before.items() if getattr(session, name) != value]
         if changed:
             session.save(update_fields=[*changed, "updated_at"])
@@ -379,11 +390,24 @@ class FileImporter:
             search_index.index_title(session.id)
         notify.session_changed(session.id, session.last_seq)
 
-    def _link_parent(self, session: Session, draft: SessionDraft) -> None:
-        if draft.parent_external_id and session.parent_id is None:
-            parent_id = session.metadata["parent_external_id"] = identifier(draft.parent_external_id)
-            found = session_services.find_by_external_id(self.workspace_id, parent_id, self.format.SPEC.name)
-            session.parent = next((parent for parent in found if parent.pk != session.pk), None)
+    def _link_parent(self, attempt: _Attempt, session: Session, draft: SessionDraft) -> None:
+        if not draft.parent_external_id or session.parent_id is not None:
+            return
+        parent_id = session.metadata["parent_external_id"] = identifier(draft.parent_external_id)
+        named = session_services.find_by_external_id(self.workspace_id, parent_id, self.format.SPEC.name)
+        found = [parent for parent in named if parent.pk != session.pk]
+        is_ours = self._brings(attempt, session)
+        session.parent = next((parent for parent in found if is_ours and self._brings(attempt, parent)), None)
+        if found and session.parent is None:
+            attempt.findings.note(senders.not_below(parent_id))
+
+    def _brings(self, attempt: _Attempt, session: Session) -> bool:
+        """Whether events of a session came from whoever brings this file, or come with it."""
+        return self._told_here(attempt, session) or senders.brought(self.imported, session)
+
+    def _told_here(self, attempt: _Attempt, session: Session) -> bool:
+        """Whether this file made the session, or one of the same document added to it."""
+        return session in attempt.made or session in self.gained and self.gained[session].events > 0
 
 
 class _SessionDrafts(Iterator[EventDraft]):

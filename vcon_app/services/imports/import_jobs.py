@@ -22,7 +22,7 @@ from vcon_app.drafts import FormatError, Signature
 from vcon_app.formats.common import zips
 from vcon_app.models import Import, ImportedSession, SourceDocument
 
-from .. import import_notices, task_names
+from .. import import_notices, memory, task_names
 from ..documents import documents, jobs
 from ..documents.jobs import Heartbeat, what_to_wait_for
 from ..trust import signatures
@@ -165,6 +165,8 @@ def run(import_id: UUID) -> None:
                 raise
             log.exception("import %s failed", import_id)
             _fail(imported, f"a fault of ours while reading it ({type(error).__name__}); the bytes are kept")
+        finally:
+            memory.give_back(imported.document.size)
     _enqueue_same(imported)
 
 

@@ -7,7 +7,7 @@ here whenever one file of a family comes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -22,8 +22,11 @@ from sessions_app.services.log.sanitise import storable, text
 from vcon_app.models import Companion
 
 from ..trust import coverage
+from . import senders
 from .sub_agents_by_prompt import KEPT_PROMPT, Locker
 
+Senders = Mapping[UUID, set[str]]
+"""See ``senders.senders_of``."""
 CALLS = f"""
 SELECT c.session_id, c.call_id, coalesce(e.arguments->>'description', ''), coalesce(e.arguments->>'subagent_type', ''),
        left(e.arguments->>'prompt', {KEPT_PROMPT}), r.data->>'child_session'
@@ -98,13 +101,18 @@ def _new_places(family: list[Session], root: str, starters: Collection[str]) -> 
     children = [session for session in family if session.external_id != root]
     if not children:
         return {}
-    facts_by_id = _facts_by_id(children, root)
-    calls = _calls(family, starters, [facts.call_id for facts in facts_by_id.values()])
-    call_by_child = _call_by_child(children, calls, facts_by_id)
-    top = next((session for session in family if session.external_id == root), None)
+    brought_by = senders.senders_of([session.pk for session in family])
+    facts_by_child = _facts_by_child(children, root, brought_by)
+    calls = _calls(family, starters, [facts.call_id for facts in facts_by_child.values()])
+    call_by_child = _call_by_child(children, calls, facts_by_child, brought_by)
+    tops = [session for session in family if session.external_id == root]
     places = {
-        child.pk: _place(child, call_by_child.get(child.pk), facts_by_id[child.external_id], top) for child in children
-    }
+        child.pk: _place(
+            child, call_by_child.get(child.pk), facts_by_child[child.pk],
+            next((top for top in tops if senders.may_stand_below(child, top.pk, brought_by)), None),
+        )
+        for child in children
+    }  # fmt: skip
     return {child.pk: places[child.pk] for child in children if _put(child, places[child.pk])}
 
 
@@ -120,22 +128,24 @@ def _place(child: Session, call: Call | None, facts: Facts, top: Session | None)
     return Place(parent_id, facts.title or call.description, metadata)
 
 
-def _facts_by_id(children: list[Session], root: str) -> dict[str, Facts]:
-    """External id of each child -> what companions say: what is said of the one beats what is said of many."""
-    ids_by_tail = defaultdict(list)
+def _facts_by_child(children: list[Session], root: str, brought_by: Senders) -> dict[UUID, Facts]:
+    """Session id of each child -> what companions say that came from who brought it: what is said of the one beats what
+    is said of many."""
+    by_tail = defaultdict(list)
     for session in children:
-        ids_by_tail[session.external_id.rpartition("/")[2]].append(session.external_id)
+        by_tail[session.external_id.rpartition("/")[2]].append(session)
     rows = Companion.objects.filter(
         workspace_id=children[0].workspace_id,
         source_format=children[0].source_format,
-        tail__in=ids_by_tail,
+        tail__in=by_tail,
         parent__in=("", root),
     )
-    found = {session.external_id: Facts() for session in children}
+    found = {session.pk: Facts() for session in children}
     for row in sorted(rows, key=lambda row: (row.kind == "meta", row.parent)):
-        for external_id in ids_by_tail[row.tail]:
-            before = found[external_id]
-            found[external_id] = Facts(row.title or before.title, before.metadata | row.metadata)
+        for child in by_tail[row.tail]:
+            if row.requester is None or row.requester in brought_by.get(child.pk, ()):
+                before = found[child.pk]
+                found[child.pk] = Facts(row.title or before.title, before.metadata | row.metadata)
     return found
 
 
@@ -145,15 +155,23 @@ def _calls(family: list[Session], starters: Collection[str], ids: list[str]) -> 
         return [Call(*row) for row in cursor.fetchall()]
 
 
-def _call_by_child(children: list[Session], calls: list[Call], facts_by_id: dict[str, Facts]) -> dict[UUID, Call]:
+def _call_by_child(
+    children: list[Session], calls: list[Call], facts_by_child: dict[UUID, Facts], brought_by: Senders
+) -> dict[UUID, Call]:
     """Session id of each child whose call is known -> that call.
 
     It is the call that a companion names, else the one whose result names the child, else the first whose prompt is
     the child's first prompt and that is no other child's.
     """
+
+    def of(child: Session, among: list[Call]) -> Iterator[Call]:
+        """Calls that may have started it."""
+        others = (call for call in among if call.session_id != child.pk)
+        return (call for call in others if senders.may_stand_below(child, call.session_id, brought_by))
+
     found: dict[UUID, Call] = {}
     for child in children:
-        if call := _named_call(child, calls, facts_by_id[child.external_id].call_id):
+        if call := _named_call(child, list(of(child, calls)), facts_by_child[child.pk].call_id):
             found[child.pk] = call
     # only when every name is known: a prompt may stand in several calls, and a named call is not free
     prompts = dict(Turn.objects.filter(session__in=children, index=1).values_list("session_id", "prompt"))
@@ -163,17 +181,15 @@ def _call_by_child(children: list[Session], calls: list[Call], facts_by_id: dict
         prompt = prompts.get(child.pk)
         if child.pk in found or not prompt:
             continue
-        same = (call for call in free if call.prompt == prompt and call.session_id != child.pk)
-        if call := next(same, None):
+        if call := next((call for call in of(child, free) if call.prompt == prompt), None):
             found[child.pk] = call
             free = [other for other in free if other != call]
     return found
 
 
 def _named_call(child: Session, calls: list[Call], call_id: str) -> Call | None:
-    others = [call for call in calls if call.session_id != child.pk]
-    by_companion = (call for call in others if call_id and call.call_id == call_id)
-    by_result = (call for call in others if call.child == child.external_id)
+    by_companion = (call for call in calls if call_id and call.call_id == call_id)
+    by_result = (call for call in calls if call.child == child.external_id)
     return next(by_companion, None) or next(by_result, None)
 
 

@@ -15,6 +15,8 @@ from django.db import connection
 from sessions_app.models import Session
 from sessions_app.services import notify
 
+from . import senders
+
 Locker = Callable[[Collection[UUID]], list[Session]]
 """Locks sessions, all at once, and reads them anew. Raises where one is held by somebody else."""
 KEPT_PROMPT = 2_000
@@ -57,10 +59,14 @@ def link_children(
     with connection.cursor() as cursor:
         cursor.execute(QUERIES[by], scope)
         rows = cursor.fetchall()
+    brought_by = senders.senders_of({id_ for child_id, parent_id, _ in rows for id_ in (child_id, parent_id)})
     locked = {child.pk: child for child in lock({child_id for child_id, _, _ in rows})}
     calls: set[tuple[UUID, int]] = set()
     for child_id, parent_id, seq in rows:
-        if child_id in locked and (parent_id, seq) not in calls and not _is_descendant(parent_id, child_id):
+        child = locked.get(child_id)
+        if child is None or (parent_id, seq) in calls or not senders.may_stand_below(child, parent_id, brought_by):
+            continue
+        if not _is_descendant(parent_id, child_id):
             calls.add((parent_id, seq))
             _set_parent(locked.pop(child_id), parent_id, seq)
 
