@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -36,6 +37,8 @@ SCHEDULER_SECONDS = 10
 CLOCK_SECONDS = 5
 FREE_BYTES = 1024**3
 PROBE = ".probe"
+Part = tuple[str, Callable[[], str | None], str]
+"""A check: its name, what looks at it, and what to do about what it finds."""
 
 
 @dataclass(frozen=True)
@@ -50,32 +53,49 @@ class Check:
 
 def diagnose() -> list[Check]:
     """Every check, in the order in which a fault explains the next; what needs a dead database is not tried."""
-    checks = [Check("database", health.database_fault(), _database_remedy())]
-    if checks[0].fault is None:
-        checks += [Check(name, _one_line(look), remedy) for name, look, remedy in NEED_DATABASE]
-        checks.append(Check("database role", roles_fault(), ROLES_REMEDY, None if roles.are_two() else ONE_ROLE))
-    has_tables = all(check.fault is None for check in checks if check.name in ("database", "migrations"))
-    if has_tables:
-        checks.append(Check("approvals", None, "", _one_line(stuck_notice)))
-        # No fault: usage and the numbers of agents are exact all the while.
-        checks.append(Check("usage totals", None, "", _one_line(totals.late_notice)))
-        checks.append(Check("agent totals", None, "", _one_line(agent_days.late_notice)))
-        # No fault: the next look decides, and the log itself is whole.
-        checks.append(Check("shared responses", None, "", _one_line(shared_responses.late_notice)))
-        checks.append(Check("sub-agents", None, "", _one_line(families.late_notice)))
-        checks.append(Check("texts of files", None, "", _one_line(file_words.late_notice)))
-        checks.append(Check("run summaries", None, "", _one_line(run_summaries.notice)))
-        # No fault: nothing is lost, and everything is found.
-        checks.append(Check("event months", None, "", _one_line(event_months.notice)))
-        # No fault: the receivers are others' machines, and what is for them is kept and tried again.
-        checks.append(Check("receivers", None, "", _one_line(lambda: "; ".join(notices.receivers_that_fail()) or None)))
-        if registering.is_on():
-            # No fault: the service is somebody else's machine, and what is not registered is tried again.
-            checks.append(Check("transparency service", None, "", _one_line(registering.notice)))
+    database = Check("database", health.database_fault(), _database_remedy())
+    if database.fault:
+        return [database, *_of_this_host(has_tables=False)]
+    with ThreadPoolExecutor(1) as aside:
+        answered = aside.submit(_one_line, worker_fault)  # it has ten seconds, in which all others are looked at
+        before = [database, *_looked(BEFORE_WORKER)]
+        has_tables = all(check.fault is None for check in before if check.name == "migrations")
+        after = [*_looked(AFTER_WORKER)]
+        after.append(Check("database role", roles_fault(), ROLES_REMEDY, None if roles.are_two() else ONE_ROLE))
+        if has_tables:
+            after += _notices()
+        after += _of_this_host(has_tables=has_tables)
+    return [*before, Check("worker", answered.result(), WORKER_REMEDY), *after]
+
+
+def _looked(parts: list[Part]) -> Iterator[Check]:
+    for name, look, remedy in parts:
+        yield Check(name, _one_line(look), remedy)
+
+
+def _notices() -> Iterator[Check]:
+    """What is no fault, and a person should know of."""
+    yield Check("approvals", None, "", _one_line(stuck_notice))
+    # Usage and the numbers of agents are exact all the while.
+    yield Check("usage totals", None, "", _one_line(totals.late_notice))
+    yield Check("agent totals", None, "", _one_line(agent_days.late_notice))
+    # The next look decides, and the log itself is whole.
+    yield Check("shared responses", None, "", _one_line(shared_responses.late_notice))
+    yield Check("sub-agents", None, "", _one_line(families.late_notice))
+    yield Check("texts of files", None, "", _one_line(file_words.late_notice))
+    yield Check("run summaries", None, "", _one_line(run_summaries.notice))
+    # Nothing is lost, and everything is found.
+    yield Check("event months", None, "", _one_line(event_months.notice))
+    # The receivers are others' machines, and what is for them is kept and tried again.
+    yield Check("receivers", None, "", _one_line(lambda: "; ".join(notices.receivers_that_fail()) or None))
+    if registering.is_on():
+        # The service is somebody else's machine, and what is not registered is tried again.
+        yield Check("transparency service", None, "", _one_line(registering.notice))
+
+
+def _of_this_host(*, has_tables: bool) -> Iterator[Check]:
     for name, look, compare, remedy in OF_THIS_HOST:
-        fault = _one_line(look) or (_one_line(compare) if has_tables else None)
-        checks.append(Check(name, fault, remedy))
-    return checks
+        yield Check(name, _one_line(look) or (_one_line(compare) if has_tables else None), remedy)
 
 
 def _one_line(look: Callable[[], str | None]) -> str | None:
@@ -177,11 +197,12 @@ def _database_remedy() -> str:
 
 ROLES_REMEDY = "run script/manage prepare; what it does not take back was given by hand"
 ONE_ROLE = "one role does everything, so SQL that somebody makes the desk run could change the log: DATABASE_OWNER_URL"
-Part = tuple[str, Callable[[], str | None], str]
-NEED_DATABASE: list[Part] = [
+WORKER_REMEDY = "start script/server; if it runs, read logs/worker-1.log in the data directory"
+BEFORE_WORKER: list[Part] = [
     ("migrations", health.migrations_fault, "if nothing else is said, restart script/server"),
     ("broker", health.broker_fault, "check CELERY_BROKER_URL and that its server runs"),
-    ("worker", worker_fault, "start script/server; if it runs, read logs/worker-1.log in the data directory"),
+]
+AFTER_WORKER: list[Part] = [
     ("parts", parts_fault, "the supervisor restarts them; read their logs, and start script/server where it has ended"),
     ("checkpoints", checkpoints_fault, "read logs/worker-1.log; docs/record.md says where checkpoints are taken to"),
     ("clock", clock_fault, "let both hosts set their clocks by NTP"),

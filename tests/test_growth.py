@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import override_settings
 
+from bench.growth import copying
 from bench.growth.conversations import RARE
 from bench.growth.make import make
-from bench.growth.plan import Copy
+from bench.growth.plan import Copy, drop, store
 from bench.growth.templates import Counts
-from sessions_app.models import Approval, RunFinding, RunSummary, SearchBlock, Session
+from sessions_app.models import Approval, FileText, RunFinding, RunSummary, SearchBlock, Session
 from sessions_app.queries.sessions import session_list
 from sessions_app.services import audit, workspaces
 from sessions_app.services.log import projections
@@ -89,3 +90,19 @@ def test_approvals_imports_and_audit_entries_belong_to_their_copies(copies) -> N
     imported = Session.objects.filter(pk__in=[copy.copy for copy in copies], origin="import")
     assert imported.count() == Import.objects.filter(session_links__session__in=imported).count() > 0
     assert list(audit.broken_rows(first.pk)) == []
+
+
+def test_copies_of_imported_sessions_have_the_texts_of_their_files_and_none_is_to_be_looked_through(copies) -> None:
+    imported = Session.objects.filter(pk__in=[copy.copy for copy in copies], origin="import")
+    texts = FileText.objects.filter(session__in=imported)
+    assert imported.count() == texts.exclude(text="").count() > 0
+    assert SearchBlock.objects.filter(session__in=imported, first_seq=-1).count() == imported.count()
+    assert not FileText.objects.exclude(due_at=None).exists()
+
+
+def test_copies_have_rows_in_each_table_in_which_their_templates_have_some(copies) -> None:
+    with connection.cursor() as cursor:
+        store(copies)
+        unknown = copying.unknown(cursor)
+        drop()
+    assert unknown == set()

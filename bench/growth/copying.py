@@ -23,10 +23,10 @@ BATCH = 500
 AT_ONCE = 2
 """Transactions: nearly all of the time is that of PostgreSQL's backends, of which each keeps a core busy."""
 SESSION, EVENT, TEXT = "sessions_app_session", "sessions_app_event", "sessions_app_eventtext"
-BLOCK, SUMMARY = "sessions_app_searchblock", "sessions_app_runsummary"
+BLOCK, SUMMARY, FILE = "sessions_app_searchblock", "sessions_app_runsummary", "sessions_app_filetext"
 TABLES = (
     EVENT, "sessions_app_eventlink", "sessions_app_toolcall", "sessions_app_modelrequest", "sessions_app_turn",
-    TEXT, BLOCK, SUMMARY, "sessions_app_runfinding", "sessions_app_turnusage", "sessions_app_callusage",
+    TEXT, BLOCK, FILE, SUMMARY, "sessions_app_runfinding", "sessions_app_turnusage", "sessions_app_callusage",
 )  # fmt: skip
 """Those with rows of a session that are copied as they are, in the order in which the product writes them."""
 ELSEWHERE = frozenset(
@@ -90,6 +90,7 @@ VALUES: dict[tuple[str, str], str] = {
         f" ELSE r.words END"
     ),
     (BLOCK, "words"): OWN_WORDS,
+    (FILE, "text"): OWN_WORD,
     (SUMMARY, "told"): f"replace(r.told::text, '{ORDER}', p.word)::jsonb",
     ("sessions_app_turnusage", "id"): "uuidv7(p.created - now())",
     ("sessions_app_callusage", "id"): "uuidv7(p.created - now())",
@@ -120,7 +121,7 @@ def copy_sessions(sessions: int) -> None:
     with connection.cursor() as cursor:
         tables = (SESSION, *(table for table in TABLES if _exists(cursor, table)))
         statements = [_statement(cursor, table) for table in tables]
-        for table in sorted(_unknown(cursor)):
+        for table in sorted(unknown(cursor)):
             print(f"not copied: {table}, which bench/growth/copying.py does not know", flush=True)
         if sessions <= BATCH:
             _copy(statements, 1)
@@ -150,7 +151,7 @@ def _exists(cursor: CursorWrapper, table: str) -> bool:
     return bool(cursor.fetchone()[0])
 
 
-def _unknown(cursor: CursorWrapper) -> set[str]:
+def unknown(cursor: CursorWrapper) -> set[str]:
     """Tables with rows of the templates that nobody here knows."""
     cursor.execute(OF_SESSIONS)
     tables = {name for (name,) in cursor.fetchall()} - {SESSION, *TABLES} - ELSEWHERE

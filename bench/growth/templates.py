@@ -14,13 +14,14 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from sessions_app.models import Agent, Approval, Event, Member, Role, Session, TurnUsage, Workspace
+from sessions_app.models import Agent, Approval, Event, FileText, Member, Role, Session, TurnUsage, Workspace
 from sessions_app.services import agents, audit, sessions, workspaces
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events, links, search_index
 from sessions_app.services.money import usage
 from sessions_app.services.people import members
 from vcon_app.models import Import
+from vcon_app.services.documents import file_words
 from vcon_app.services.imports import import_jobs
 
 from .conversations import CHINESE, RARE, SELDOM, Shape, claude_code, conversation
@@ -148,7 +149,11 @@ class _Maker:
         import_jobs.run(started.pk)
         started.refresh_from_db()
         assert started.status == Import.Status.DONE, started.error
-        return Session.objects.get(import_links__imported=started)
+        session = Session.objects.get(import_links__imported=started)
+        # Now and not a while later: no copy has a file that could be looked through.
+        FileText.objects.filter(session=session).update(due_at=timezone.now())
+        file_words.read(session.pk)
+        return session
 
     def _ask(self, session: Session) -> None:
         """One that waits, or up to four that were decided."""

@@ -198,4 +198,5 @@ def _page(request: HttpRequest, wanted: queries.SessionFilter, limit: int, curso
     except BadFilter as bad:
         raise invalid(f"/{bad.field}", str(bad)) from None
     items = session_schemas(page.items)
-    return reply(SessionPage(items=items, next_cursor=page.next_cursor, ranked=RankedAmong.of(page.ranked)))
+    ranked = RankedAmong.of(page.ranked)
+    return reply(SessionPage(items=items, next_cursor=page.next_cursor, ranked=ranked, is_cut=page.is_cut))

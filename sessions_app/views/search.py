@@ -47,7 +47,8 @@ def _found(
     except BadFilter as bad:
         read.errors[bad.field] = str(bad)
         return {}
-    found = {"page": page, "next": read.query(cursor=page.next_cursor), "in_session": _kept(page)}
+    found: dict[str, Any] = {"page": page, "next": read.query(cursor=page.next_cursor), "in_session": _kept(page)}
+    found["are_all_looked_at"] = page.is_walked and not page.results and bool(cursor)
     if is_more:
         return found
     found["notices"] = _notices(request, page.read)

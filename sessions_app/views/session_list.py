@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from sessions_app.models import Role, SavedView
 from sessions_app.queries.money.totals import Sums
 from sessions_app.queries.reviews import saved_views, seen
-from sessions_app.queries.sessions import folding, relevance, said, session_filter
+from sessions_app.queries.sessions import folding, narrowing, relevance, said, session_filter
 from sessions_app.queries.sessions import session_list as queries
 from sessions_app.queries.sessions.conditions import BadFilter, read_typed
 from sessions_app.queries.sessions.run_summaries import note_summaries
@@ -90,6 +90,7 @@ def _found(request: access.DeskRequest, read: session_filter.ReadFilter, names: 
     seen_to = seen.seen_by(request.member, [one.pk for one in page.items])
     unseen = {pk: one.last_seq - seen_to[pk] for one in page.items if (pk := one.pk) in seen_to}
     more = {"page": page, "more": read.query(cursor=page.next_cursor), "unseen": unseen, "listed": listed}
+    more["are_all_looked_at"] = page.is_walked and not page.items and "cursor" in request.GET
     more["unfolded"] = read.query(fold="no")
     more["more_when_seen"] = "cursor" not in request.GET and FIRST < ROWS
     if wants_fragment(request) and request.GET.get("cursor"):
@@ -100,7 +101,8 @@ def _found(request: access.DeskRequest, read: session_filter.ReadFilter, names: 
         more["unsearchable"] = said.unsearchable(request.member.workspace_id)
     if page.next_cursor is None and "cursor" not in request.GET and not listed.folds:
         return more | _told(queries.totals_of(page.items))
-    return more | _totals(request.member.workspace_id, read, everything=request.GET.get("totals") == "all")
+    everything = request.GET.get("totals") == "all"
+    return more | _totals(request.member.workspace_id, read, everything=everything, are_found=not page.is_walked)
 
 
 def _page(request: access.DeskRequest, read: session_filter.ReadFilter) -> folding.FoldedPage:
@@ -111,18 +113,23 @@ def _page(request: access.DeskRequest, read: session_filter.ReadFilter) -> foldi
     return folding.FoldedPage(relevance.found_page(workspace_id, read.wanted, rows, cursor))
 
 
-def _totals(workspace_id: UUID, read: session_filter.ReadFilter, *, everything: bool) -> dict[str, Any]:
-    """Totals, or where many sessions pass the address at which all of them are added up.
+def _totals(
+    workspace_id: UUID, read: session_filter.ReadFilter, *, everything: bool, are_found: bool
+) -> dict[str, Any]:
+    """Totals, or where many sessions pass, or are not found without looking at many others (``are_found``), the address
+    at which all of them are added up.
 
     ``about`` is how many there are by statistics, to two digits: not told where filters may depend on each other.
     """
     if everything:
         return _told(queries.totals(queries.filtered(workspace_id, read.wanted), None))
     many: dict[str, Any] = {"totals": None, "all_totals": read.query(totals="all")}
+    if not are_found:
+        return many | {"is_walked": True}
     if not queries.says_little(workspace_id, read.wanted):
         return many
     found = queries.filtered(workspace_id, read.wanted)
-    about = queries.estimated(found)
+    about = narrowing.estimated(found)
     if about > queries.SUMMED:
         is_known = len(read.wanted.active) < 2 and not read.wanted.q
         return many | {"about": round(about, 2 - len(str(about))) if is_known else None}

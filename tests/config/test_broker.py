@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -94,6 +95,16 @@ def numbers(book: Path, count: int) -> list[int]:
 def test_a_real_worker_takes_a_task_and_the_doctor_sees_it(worker, monkeypatch):
     monkeypatch.setattr(doctor, "WORKER_SECONDS", 20)
     assert doctor.worker_fault() is None
+
+
+@pytest.mark.django_db
+def test_while_a_worker_is_waited_for_the_doctor_looks_at_everything_else(monkeypatch):
+    looked = threading.Event()
+    monkeypatch.setattr(doctor, "worker_fault", lambda: None if looked.wait(60) else "nothing else was looked at")
+    monkeypatch.setattr(doctor, "AFTER_WORKER", [("clock", looked.set, "")])
+    checks = doctor.diagnose()
+    assert {check.name: check.fault for check in checks}["worker"] is None
+    assert [check.name for check in checks][:5] == ["database", "migrations", "broker", "worker", "clock"]
 
 
 @pytest.mark.django_db(transaction=True)

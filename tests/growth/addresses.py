@@ -17,6 +17,18 @@ SESSION_LIST = (
     "assignee=none", "tag=nobody-has-it", "tool=nobody-has-it", "model=nobody-has-it",
     "used_from=2020-01-01",
 )  # fmt: skip
+TOGETHER = (
+    "has_errors=true&model=m-1&tool=search", "agent=refund-agent&has_errors=true&sort=title", "status=idle&tag=vip",
+    "status=archived&tag=vip", "agent=refund-agent&status=idle", "agent=refund-agent&tag=vip&sort=-cost",
+    "tag=vip&sort=-tokens", "tool=search&sort=title", "model=m-1&min_cost=0.01",
+    "origin=api&verdict=none&has_errors=true", "tag=nobody-has-it&model=m-1", "model=m-1&tool=nobody-has-it",
+    "has_errors=true&tag=nobody-has-it&sort=-turns", "used_from=2020-01-01&tag=vip",
+    "used_from=2020-01-01&agent=refund-agent&sort=-cost", "from=2020-01-01&tool=search&tag=vip", "finding=any",
+    "finding=none&tag=vip", "finding=any&sort=-cost", "assignee=none&has_errors=true&tool=search",
+    "verdict=any&model=m-1", "q=is:error+tool:search", "q=model:m-1+tag:vip+-tool:nobody",
+    "q=cost%3E0+tool:search&sort=-errors",
+)  # fmt: skip
+"""Several filters at once, or one in an order that is not its own."""
 SEARCHES = (
     "q=parcel", "q=parcel+timed", "q=never/came", "q=%22parcel+never%22", "q=par*", "q=nobody-says-it",
     "q=parcel+-look", "q=is:error", "q=parcel+tool:search", "q=file:a/b",
@@ -27,7 +39,8 @@ NOBODYS = UUID(int=0)
 """The id in addresses that are not read, but posted to."""
 WITH_QUERY: dict[str, tuple[str, ...]] = {
     "session-list": (
-        *SESSION_LIST, *SEARCHES, *(f"sort=-{name}" for name in session_list.SORTS), "agent=refund-agent&sort=-cost",
+        *SESSION_LIST, *TOGETHER, *SEARCHES,
+        *(f"sort=-{name}" for name in session_list.SORTS), "agent=refund-agent&sort=-cost",
     ),
     "call-list": (
         "tool=nobody-has-it", "provider=nobody-has-it", "status=error", "agent=refund-agent", "agent=nobody-has-it",
@@ -48,7 +61,13 @@ WITH_QUERY: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Name of a page to query strings that it is asked with besides none."""
 WITH_QUERY_API: dict[str, tuple[str, ...]] = {
-    "/api/v1/sessions": (*SEARCHES[:2], *SEARCHES[-2:]),
+    "/api/v1/sessions": (
+        *SEARCHES[:2],
+        *SEARCHES[-2:],
+        "has_errors=true&q=model:m-1+tool:search",
+        "status=idle&tag=vip",
+        "agent=refund-agent&has_errors=true&sort=title",
+    ),
     "/api/v1/search": (*SEARCHES[:2], *SEARCHES[-2:]),
     "/api/v1/retention/over": ("days=1",),
     "/api/v1/approvals": ("status=pending", "status=denied"),

@@ -19,7 +19,7 @@ from sessions_app.models import Approval, CallUsage, ReviewQueue, Role, SavedRea
 from sessions_app.queries.log import event_detail, lenses, marks, outline, search, story, waterfall
 from sessions_app.queries.money import ledger as ledger_queries
 from sessions_app.queries.reviews import queues as review_queues
-from sessions_app.queries.sessions import handover_transcript, said, session_list, used
+from sessions_app.queries.sessions import handover_transcript, narrowing, said, session_list
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import file_changes, overview
@@ -48,7 +48,8 @@ BOUNDS = (
     (handover_transcript, "EVENTS", 100), (handover_transcript, "PROMPTS", 20),
     (story, "SPAN", 60), (marks, "MOST", 5), (lenses, "COUNTED", 20), (search, "READ_AT_MOST", 200),
     (review_queues, "COUNTED", 100), (review_queues, "COMPARED", 50),
-    (said, "FEW", 50), (said, "FEW_TO_READ", 50), (used, "FEW", 50),
+    (said, "FEW", 50), (said, "FEW_TO_READ", 50),
+    (narrowing, "FEW", 50), (session_list, "STRETCH", 50), (session_list, "STRETCHES", 2),
 )  # fmt: skip
 """What is bounded has to be full at the smaller size, too."""
 NOT_WALKED = {

@@ -32,5 +32,8 @@ def search_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Se
         raise invalid(f"/{bad.field}", str(bad)) from None
     sessions = session_schemas(result.session for result in page.results)
     items = [SearchResult.of(result, session) for result, session in zip(page.results, sessions, strict=True)]
-    ranked, unknown = RankedAmong.of(page.ranked), list(page.read.unknown)
-    return reply(SearchPage(items=items, next_cursor=page.next_cursor, ranked=ranked, unknown=unknown))
+    ranked = RankedAmong.of(page.ranked)
+    told = SearchPage(
+        items=items, next_cursor=page.next_cursor, ranked=ranked, is_cut=page.is_cut, unknown=list(page.read.unknown)
+    )
+    return reply(told)

@@ -314,10 +314,14 @@ class RankedAmong(BaseModel):
         return cls(candidates=ranked.candidates, is_all=ranked.is_all) if ranked else None
 
 
+IS_CUT = "the page ended, maybe empty, since enough sessions were looked at for its filters: ask on with next_cursor"
+
+
 class SessionPage(Page[Session]):
     """One page of a list of sessions."""
 
     ranked: RankedAmong | None = Field(None, description="where they are sorted by relevance")
+    is_cut: bool = Field(False, description=IS_CUT)
 
 
 class SearchPage(BaseModel):
@@ -326,6 +330,7 @@ class SearchPage(BaseModel):
     items: list[SearchResult]
     next_cursor: str | None = Field(description="cursor of the next page; null at the end")
     ranked: RankedAmong | None = Field(None, description="where they are sorted by relevance")
+    is_cut: bool = Field(False, description=IS_CUT)
     unknown: list[str] = Field(description="what looks like an operator, is none, and was looked for as words")
 
 

@@ -51,12 +51,8 @@ def assignee_id(who: str) -> UUID | None:
         raise BadFilter("assignee", f'"{who[:40]}" is nobody; use none, or the id of a member') from None
 
 
-def of_agent(workspace_id: UUID, value: str) -> Q:
-    """An agent by id, slug or name.
-
-    Of a slug or a name the ids are looked up first: PostgreSQL knows of an id how many sessions it has.
-    """
-    ids = _agents_called(workspace_id, value)
+def of_agents(ids: list[UUID]) -> Q:
+    """The sessions of some agents, see ``agents_called``: PostgreSQL knows of an id how many sessions it has."""
     return Q(agent_id=ids[0]) if len(ids) == 1 else Q(agent_id__in=ids)
 
 
@@ -78,6 +74,10 @@ def _of_import(import_id: UUID) -> Q:
     return reduce(or_, (Q(pk__in=provider(import_id)) for provider in providers(IMPORTED)), Q(pk__in=()))
 
 
+SHORT = 500
+"""Characters of a name in the index: of a shorter one they are all, so what the index finds is right."""
+
+
 class ShortNames(Func):
     """The names of an array as they stand in its index (migration 0030), which has no room for long ones."""
 
@@ -86,7 +86,8 @@ class ShortNames(Func):
 
 
 def _names(field: str, name: str) -> Q:
-    return Q(DataContains(ShortNames(F(field)), ShortNames(Value([name]))), **{f"{field}__contains": [name]})
+    short = Q(DataContains(ShortNames(F(field)), ShortNames(Value([name]))))
+    return short if len(name) < SHORT else short & Q(**{f"{field}__contains": [name]})
 
 
 CONDITIONS: dict[str, Callable[[Any], Q]] = {
@@ -105,6 +106,16 @@ CONDITIONS: dict[str, Callable[[Any], Q]] = {
     "needs_approval": lambda some: Q(pending_approvals__gt=0) if some else Q(pending_approvals=0),
 }
 """What a filter with a value asks of a session, by the filter's field."""
+
+
+def is_in_order(name: str, value: Any) -> bool:
+    """Whether an index has the sessions that pass a filter in the order of their beginning, see ``Session``."""
+    if name in ("has_errors", "needs_approval"):
+        return value is True
+    if name == "verdict":
+        return len(VERDICTS[value]) == 1
+    return name in ("status", "origin") or name == "assignee" and value != NOBODY
+
 
 COMPARISONS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 MEASURED = {"cost": "measures__cost", "tokens": "measures__tokens", "turns": "turn_count", "errors": "error_count"}
@@ -132,13 +143,6 @@ def names_agent(agent: str | None, typed: str) -> bool:
     return bool(agent or read_typed(typed).values("agent"))
 
 
-def typed_conditions(workspace_id: UUID, typed: str) -> list[Q]:
-    """One condition for the words, and one for each operator of what somebody typed. Raises ``BadFilter``."""
-    read = read_typed(typed)
-    said = [say(workspace_id, read.words)] if read.words else []
-    return said + clause_conditions(workspace_id, read)
-
-
 def clause_conditions(workspace_id: UUID, read: operators.Read) -> list[Q]:
     """One condition for each operator. Raises ``BadFilter``."""
     conditions = []
@@ -150,7 +154,7 @@ def clause_conditions(workspace_id: UUID, read: operators.Read) -> list[Q]:
 
 def unknown_agents(workspace_id: UUID, read: operators.Read) -> list[str]:
     """What ``agent:`` names and is no agent of the workspace."""
-    return [name for name in read.values("agent") if not _agents_called(workspace_id, name)]
+    return [name for name in read.values("agent") if not agents_called(workspace_id, name)]
 
 
 def _clause(workspace_id: UUID, clause: Clause) -> Q:
@@ -159,7 +163,7 @@ def _clause(workspace_id: UUID, clause: Clause) -> Q:
         sign, number = value
         return Q(**{f"{MEASURED[name]}__{COMPARISONS[sign]}": number})
     if name == "agent":
-        return Q(agent_id__in=_agents_called(workspace_id, value))
+        return Q(agent_id__in=agents_called(workspace_id, value))
     if name == "file":
         return say(workspace_id, f'"{value}"')
     if name in ("tool", "model"):
@@ -186,7 +190,7 @@ def models_called(workspace_id: UUID, name: str) -> list[str]:
     return [*dict.fromkeys([*spellings(name), *names])][:MOST_MODELS]
 
 
-def _agents_called(workspace_id: UUID, name: str) -> list[UUID]:
+def agents_called(workspace_id: UUID, name: str) -> list[UUID]:
     """Agents by id, slug or name, in whatever letters."""
     found = Agent.objects.filter(workspace_id=workspace_id)
     try:

@@ -17,10 +17,8 @@ from sessions_app.models import Approval, Session
 
 from . import session_list
 from .provenance import provenance_of
-from .session_list import Page
+from .session_list import STRETCH, STRETCHES, Page
 
-STRETCH, STRETCHES = 200, 4
-"""Sessions that are looked at together, and how often at most, to fill a page."""
 GROUPED = ("inspect",)
 """Formats whose files are many samples of one run. The conversations of an export are works of their own."""
 LOOKED_AT = (

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
+from django.db.models.lookups import IsNull
 
 from sessions_app.models import RunFinding, Workspace
 from sessions_app.summary.findings import BY_NAME, NAMES, RULES, Rule
@@ -59,15 +60,17 @@ def off_in(workspace_id: UUID) -> list[str]:
     return Workspace.objects.values_list("rules_off", flat=True).get(pk=workspace_id)
 
 
-def with_finding(workspace_id: UUID, wanted: str) -> Q:
-    """Sessions in which a rule found something, or any that is on, or none. Raises ``RuleOff``."""
+def with_finding(workspace_id: UUID, wanted: str) -> tuple[Q, Q]:
+    """Sessions in which a rule found something, or any that is on, or none: all of them, and asked of each. Raises
+    ``RuleOff``."""
     off = off_in(workspace_id)
     if wanted in off:
         raise RuleOff(f"the rule {BY_NAME[wanted].label} is off in this workspace; an admin turns it on in Settings")
     rows = RunFinding.objects.filter(workspace_id=workspace_id)
     rows = rows.exclude(rule__in=off) if wanted in (ANY, NONE) else rows.filter(rule=wanted)
-    among = Q(pk__in=rows.values("session_id"))
-    return ~among if wanted == NONE else among
+    among, of_each = Q(pk__in=rows.values("session_id")), rows.filter(session=OuterRef("pk")).order_by()
+    each = Q(IsNull(Subquery(of_each.values("rule")[:1]), wanted == NONE))
+    return (~among if wanted == NONE else among), each
 
 
 def by_agent(agents: Sequence[UUID], off: Collection[str]) -> dict[UUID, list[Found]]:

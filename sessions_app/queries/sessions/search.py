@@ -36,12 +36,14 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class ResultPage:
     """One page of results and the cursor of the next (None at the end). ``read``: what was typed, taken apart;
-    ``ranked`` as in ``session_list.Page``."""
+    the others as in ``session_list.Page``."""
 
     results: list[Result]
     next_cursor: str | None
     read: Read
     ranked: Ranked | None
+    is_walked: bool = False
+    is_cut: bool = False
 
 
 def search(
@@ -59,4 +61,4 @@ def search(
         Result(one, snippet(title, query) if query.wanted else [title], hits.get(one.pk, Hits()))
         for one, title in ((one, title_of_prompt(str(one), TITLE)) for one in page.items)
     ]
-    return ResultPage(results, page.next_cursor, read, page.ranked)
+    return ResultPage(results, page.next_cursor, read, page.ranked, page.is_walked, page.is_cut)

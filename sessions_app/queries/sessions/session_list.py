@@ -12,32 +12,28 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from uuid import UUID
 
 import orjson
-from django.db.models import (
-    Count,
-    F,
-    Q,
-    QuerySet,
-    Sum,
-    UUIDField,
-    Value,
-)
+from django.db.models import Count, F, Q, QuerySet, Sum, UUIDField, Value
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
 
 from sessions_app.models import Session
 from sessions_app.models.session_order import LASTING
+from sessions_app.search.operators import Read
 
-from . import run_findings, search_walk
+from . import narrowing, run_findings, search_walk
 from .conditions import (
     CONDITIONS,
     BadFilter,
+    agents_called,
     check_choice,
     clause_conditions,
-    of_agent,
+    is_in_order,
+    of_agents,
     read_typed,
-    typed_conditions,
 )  # fmt: skip
-from .used import used
+from .narrowing import Condition
+from .said import say
+from .used import used, used_each
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -50,6 +46,8 @@ RELEVANCE = "relevance"
 """The order of ``relevance``, which reads what others do not."""
 NEEDS_WORDS = "relevance ranks where words are found: search for some, or choose another order"
 EVERYTHING = Q()
+STRETCH, STRETCHES = 200, 4
+"""Sessions that are looked at together, and how often at most, to fill a page of a list that is gone through."""
 SUMMED = 500
 """So many sessions are added up for the totals above a list without being asked."""
 ADDED_UP = (
@@ -63,6 +61,12 @@ class SortValue(TypedDict):
     """What ``page`` adds to a session: the value that it is sorted by."""
 
     sort_value: Any
+
+
+class Passes(TypedDict):
+    """Whether a session of a list that is gone through passes."""
+
+    passes: bool
 
 
 SortedSession: TypeAlias = "WithAnnotations[Session, SortValue]"
@@ -121,19 +125,23 @@ class Page:
     next_cursor: str | None
     ranked: Ranked | None = None
     """Where the order is that of relevance."""
+    is_walked: bool = False
+    """Whether sessions were looked at one after the other: how many pass is not known then."""
+    is_cut: bool = False
+    """Whether it ended because enough of them were looked at: more may pass."""
 
 
 def filtered(workspace_id: UUID, wanted: SessionFilter) -> QuerySet[Session]:
     """The sessions that pass a filter, unsorted, each with its agent. Raises ``BadFilter``."""
-    typed = typed_conditions(workspace_id, wanted.q) if wanted.q else []
-    return _passing(workspace_id, [*_conditions(workspace_id, wanted), *typed])
+    found = _of_workspace(workspace_id)
+    read = read_typed(wanted.q)
+    if read.words:
+        found = found.filter(say(workspace_id, read.words))
+    return narrowing.passing(found, _conditions(workspace_id, wanted, read))
 
 
-def _passing(workspace_id: UUID, conditions: list[Q]) -> QuerySet[Session]:
-    found = Session.objects.filter(workspace_id=workspace_id).select_related("agent").defer("source_record")
-    for condition in conditions:
-        found = found.filter(condition)
-    return found
+def _of_workspace(workspace_id: UUID) -> QuerySet[Session]:
+    return Session.objects.filter(workspace_id=workspace_id).select_related("agent").defer("source_record")
 
 
 def found_page(
@@ -147,10 +155,13 @@ def found_page(
     read as far as the page needs (``search_walk``). ``sees``: which of them the reader sees. Raises ``BadFilter``.
     """
     read = search_walk.with_files(read_typed(wanted.q))
+    found = _of_workspace(workspace_id).filter(sees)
+    if not read.words:
+        return _narrowed_page(found, _conditions(workspace_id, wanted, read), wanted.sort, limit, cursor)
     if wanted.sort != DEFAULT_SORT or not search_walk.can_walk(workspace_id, read.words):
         return page(filtered(workspace_id, wanted).filter(sees), wanted.sort, limit, cursor)
-    clauses = clause_conditions(workspace_id, read)
-    found = _passing(workspace_id, [*_conditions(workspace_id, wanted), *clauses, sees])
+    for condition in _conditions(workspace_id, wanted, read):
+        found = found.filter(condition.passing)
     until = _decode(cursor, DEFAULT_SORT.removeprefix("-"))[0] if cursor else None
     items: list[SortedSession] = []
     for stretch in search_walk.stretches(workspace_id, read.words, until, limit + 1):
@@ -160,27 +171,55 @@ def found_page(
     return Page(items, None)
 
 
-def _conditions(workspace_id: UUID, wanted: SessionFilter) -> list[Q]:
-    """One condition for each filter that leaves something out, but for what is typed. Raises ``BadFilter``."""
+def _narrowed_page(
+    sessions: QuerySet[Session], conditions: list[Condition], sort: str, limit: int, cursor: str | None
+) -> Page:
+    """``page`` of those that pass; where they are found by going through the list, of as many as it may look at."""
+    narrowed = narrowing.narrowed(sessions, conditions, sort)
+    if narrowed.asked is None:
+        return page(narrowed.found, sort, limit, cursor)
+    asked = narrowed.found.select_related(None).only("pk").annotate(passes=narrowing.is_true(narrowed.asked))
+    kept: list[SortedSession] = []
+    for _ in range(STRETCHES):
+        looked_at = page(asked, sort, STRETCH, cursor)
+        kept += [one for one in looked_at.items if one.passes]
+        cursor = looked_at.next_cursor
+        if len(kept) > limit or cursor is None:
+            break
+    if is_full := len(kept) > limit:
+        cursor = cursor_of(kept[limit - 1])
+    values = {one.pk: one.sort_value for one in kept[:limit]}
+    rows = sessions.annotate(sort_value=SORTS[sort.removeprefix("-")]).in_bulk(list(values))
+    items = [rows[pk] for pk in values if pk in rows]
+    return Page(items, cursor, is_walked=True, is_cut=not is_full and cursor is not None)
+
+
+def _conditions(workspace_id: UUID, wanted: SessionFilter, read: Read) -> list[Condition]:
+    """One for each filter that leaves something out and each operator of what is typed. Raises ``BadFilter``."""
     active = wanted.active
     for name, value in active.items():
         check_choice(name, value)
-    conditions = [condition(active[name]) for name, condition in CONDITIONS.items() if name in active]
+    found = [
+        Condition(condition(active[name]), name, is_in_order=is_in_order(name, active[name]))
+        for name, condition in CONDITIONS.items() if name in active
+    ]  # fmt: skip
     if wanted.agent:
-        conditions.append(of_agent(workspace_id, wanted.agent))
+        agents = agents_called(workspace_id, wanted.agent)
+        found.append(Condition(of_agents(agents), "agent", is_in_order=len(agents) == 1))
     if wanted.finding:
-        conditions.append(_with_finding(workspace_id, wanted.finding))
+        found.append(_with_finding(workspace_id, wanted.finding))
     if wanted.used_from or wanted.used_to:
-        is_newest_first = wanted.sort in ("-started", "-created")
-        conditions.append(used(workspace_id, wanted.used_from, wanted.used_to, newest_first=is_newest_first))
-    return conditions
+        period = workspace_id, wanted.used_from, wanted.used_to
+        found.append(Condition(used(*period), "used", each=None if wanted.used_to else used_each(*period)))
+    return found + [Condition(clause) for clause in clause_conditions(workspace_id, read)]
 
 
-def _with_finding(workspace_id: UUID, value: str) -> Q:
+def _with_finding(workspace_id: UUID, value: str) -> Condition:
     try:
-        return run_findings.with_finding(workspace_id, value)
+        passing, each = run_findings.with_finding(workspace_id, value)
     except run_findings.RuleOff as off:
         raise BadFilter("finding", str(off)) from None
+    return Condition(passing, "finding", each=each)
 
 
 def says_little(workspace_id: UUID, wanted: SessionFilter) -> bool:
@@ -256,13 +295,3 @@ def totals_of(sessions: Sequence[Session]) -> dict[str, Any]:
     """The same of sessions that are there already."""
     known = {name: [n for one in sessions if (n := getattr(one, name)) is not None] for name in ADDED_UP}
     return {"sessions": len(sessions)} | {name: sum(found) if found else None for name, found in known.items()}
-
-
-def estimated(found: QuerySet[Session]) -> int:
-    """How many pass by PostgreSQL's statistics, of which a search by words has none (it takes them for a half).
-
-    To plan takes 0.4 ms however many there are, while what finds the sessions of a tag, tool, model or cost reads all
-    of them, also where ``totals`` would stop at a thousand.
-    """
-    (plan,) = orjson.loads(found.order_by().values("pk").explain(format="json"))
-    return int(plan["Plan"]["Plan Rows"])

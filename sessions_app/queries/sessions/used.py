@@ -17,33 +17,35 @@ from sessions_app.models.usage import UsageKind
 from ..money.days import Days
 from ..money.usage import is_kept
 
-FEW = 500
-"""Days of sessions that are read to list the sessions of a period in any order."""
 
-
-def used(workspace_id: UUID, since: datetime | None, until: datetime | None, *, newest_first: bool = False) -> Q:
-    """Sessions of a workspace with a turn that began at or after ``since`` and before ``until``.
-
-    ``newest_first``: the list comes to those that are at work now within its first pages, and is not added up.
-    """
+def used(workspace_id: UUID, since: datetime | None, until: datetime | None) -> Q:
+    """Sessions of a workspace with a turn that began at or after ``since`` and before ``until``."""
     if not is_kept():
         return _with_turns(since, until)
+    usages = _usages(workspace_id, since, until)
+    return Q(pk__in=[]) if usages is None else Q(pk__in=usages.values("session_id"))
+
+
+def used_each(workspace_id: UUID, since: datetime | None, until: datetime | None) -> Q:
+    """The same as a question to each session that a list comes to. Of EXISTS PostgreSQL makes a join or a table of
+    hashes, for which it reads the whole period."""
+    if not is_kept():
+        return _with_turns(since, until)
+    usages = _usages(workspace_id, since, until)
+    if usages is None:
+        return Q(pk__in=[])
+    one_day = usages.filter(session=OuterRef("pk")).order_by().values("day")[:1]
+    return Q(IsNull(Subquery(one_day), False))
+
+
+def _usages(workspace_id: UUID, since: datetime | None, until: datetime | None) -> QuerySet[SessionUsage] | None:
+    """Usage of the days of a period; None where it has no moment."""
     days = Days.of(since, until)
     parts = [] if days.is_empty else [_whole(days.first, days.end)]
     parts += [_part(began, ended) for began, ended in days.edges]
     if not parts:
-        return Q(pk__in=[])
-    usages = SessionUsage.objects.filter(reduce(or_, parts), workspace=workspace_id, kind=UsageKind.TURN)
-    if newest_first and until is None and len(usages.order_by().values_list("day")[: FEW + 1]) > FEW:
-        return _one_by_one(usages)
-    return Q(pk__in=usages.values("session_id"))
-
-
-def _one_by_one(usages: QuerySet[SessionUsage]) -> Q:
-    """Each session that the list comes to is asked for one day. Of EXISTS PostgreSQL makes a join or a table of hashes,
-    for which it reads the whole period."""
-    one_day = usages.filter(session=OuterRef("pk")).order_by().values("day")[:1]
-    return Q(IsNull(Subquery(one_day), False))
+        return None
+    return SessionUsage.objects.filter(reduce(or_, parts), workspace=workspace_id, kind=UsageKind.TURN)
 
 
 def _whole(first: date | None, end: date | None) -> Q:

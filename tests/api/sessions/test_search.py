@@ -51,7 +51,7 @@ def test_operators_narrow_the_search_and_the_list_alike(viewer: Api, session, sa
 
 def test_what_looks_like_an_operator_is_named_and_a_bad_value_refused(viewer: Api, session, said):
     found = ok(viewer.get("search", {"q": "colour:red"}))
-    assert found == {"items": [], "next_cursor": None, "ranked": None, "unknown": ["colour"]}
+    assert found == {"items": [], "next_cursor": None, "ranked": None, "is_cut": False, "unknown": ["colour"]}
     for path in ("search", "sessions"):
         refused = ok(viewer.get(path, {"q": "is:purple"}), 422)
         assert refused["errors"][0]["pointer"] == "/q" and '"purple"' in refused["errors"][0]["detail"]

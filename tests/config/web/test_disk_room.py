@@ -125,6 +125,6 @@ def test_the_doctor_says_it_in_one_line(monkeypatch):
         fault = psycopg.errors.DiskFull("could not extend file\nHINT: Check free disk space.")
         raise OperationalError(str(fault)) from fault
 
-    monkeypatch.setattr(doctor, "NEED_DATABASE", [("worker", full, "make room")])
+    monkeypatch.setattr(doctor, "worker_fault", full)
     assert {check.name: check.fault for check in doctor.diagnose()}["worker"] == "the disk is full"
     assert health.first_line(OperationalError("one\ntwo")) == "one"
