@@ -63,7 +63,7 @@ def diagnose() -> list[Check]:
         # No fault: the next look decides, and the log itself is whole.
         checks.append(Check("shared responses", None, "", _one_line(shared_responses.late_notice)))
         checks.append(Check("sub-agents", None, "", _one_line(families.late_notice)))
-        checks.append(Check("texts of files", None, "", _one_line(file_words.late_notice)))
+        checks.append(Check("texts of files", None, "", _one_line(file_words.notice)))
         checks.append(Check("run summaries", None, "", _one_line(run_summaries.notice)))
         # No fault: nothing is lost, and everything is found.
         checks.append(Check("event months", None, "", _one_line(event_months.notice)))
