@@ -82,7 +82,7 @@ def _notices() -> Iterator[Check]:
     # The next look decides, and the log itself is whole.
     yield Check("shared responses", None, "", _one_line(shared_responses.late_notice))
     yield Check("sub-agents", None, "", _one_line(families.late_notice))
-    yield Check("texts of files", None, "", _one_line(file_words.late_notice))
+    yield Check("texts of files", None, "", _one_line(file_words.notice))
     yield Check("run summaries", None, "", _one_line(run_summaries.notice))
     # Nothing is lost, and everything is found.
     yield Check("event months", None, "", _one_line(event_months.notice))

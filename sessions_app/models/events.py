@@ -225,11 +225,14 @@ class FileText(models.Model):
     text = models.TextField(default="")
     """Values in the order of the file, one a line."""
     due_at = models.DateTimeField(null=True)
-    """From when on the file is to be looked through; NULL: it was, since its last import."""
+    """From when on the file is to be looked through; NULL: it was, since its last import, or was given up."""
+    tries = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """Begun since its last import and not ended, as by a file that takes its worker down with it."""
 
     class Meta:
         indexes = [
             models.Index(fields=["due_at"], condition=models.Q(due_at__isnull=False), name="file_text_due"),
+            models.Index(fields=["session"], condition=models.Q(due_at=None, tries__gt=0), name="file_text_given_up"),
         ]
 
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from sessions_app.models import FileText, Session
@@ -32,18 +32,21 @@ def put_off(workspace_id: UUID, session_ids: Collection[UUID]) -> None:
     at = timezone.now() + DELAY
     rows = [FileText(session_id=one, workspace_id=workspace_id, due_at=at) for one in sorted(session_ids)]
     FileText.objects.bulk_create(rows, ignore_conflicts=True)
-    FileText.objects.filter(Q(due_at=None) | Q(due_at__gt=at), session_id__in=session_ids).update(due_at=at)
+    late = Q(due_at=None) | Q(due_at__gt=at) | Q(tries__gt=0)
+    FileText.objects.filter(late, session_id__in=session_ids).update(due_at=at, tries=0)
 
 
 @transaction.atomic
-def keep(session_id: UUID, said: str, due_at: datetime) -> bool:
-    """Take what the file says. False, and nothing is written, where the session is gone or the file was put off anew
-    since ``due_at``."""
+def keep(session_id: UUID, said: str, due_at: datetime, *, is_given_up: bool = False) -> bool:
+    """Take what the file says, or what is known of it where it is given up, which the row says then.
+
+    False, and nothing is written, where the session is gone or the file was put off anew since ``due_at``.
+    """
     # the row of the index says when the session began, which would else change meanwhile
     session = Session.objects.select_for_update(no_key=True).only("id", "workspace_id").filter(pk=session_id).first()
     kept = text(said)[:LONGEST]
     rows = FileText.objects.filter(session_id=session_id, due_at=due_at)
-    if session is None or not rows.update(text=kept, due_at=None):
+    if session is None or not rows.update(text=kept, due_at=None, tries=F("tries") if is_given_up else 0):
         return False
     search_index.put_file_text(session_id, session.workspace_id, kept)
     return True

@@ -13,9 +13,9 @@ from django.utils import timezone
 from sessions_app.models import FileText, SearchBlock, Session, Workspace
 from sessions_app.queries.sessions import search as queries
 from sessions_app.queries.sessions.session_filter import SessionFilter
-from sessions_app.services.log import projections
+from sessions_app.services.log import file_texts, projections
 from tests.formats.vcon.clean import CLEAN
-from vcon_app.services.documents import file_rest, file_words
+from vcon_app.services.documents import file_rest, file_words, storage
 
 
 def line(number: int, session: str = "zq-1", **more: str) -> bytes:
@@ -60,17 +60,17 @@ def test_a_session_is_found_by_a_value_that_no_event_says_and_the_value_is_shown
 def test_files_that_nobody_looks_through_are_told_of(workspace, import_document, monkeypatch):
     for name in ("zq-1", "zq-2"):
         import_document(line(1, name), f"{name}.jsonl")
-    assert file_words.late_notice() is None, "they are not due yet"
+    assert file_words.notice() is None, "they are not due yet"
     first, *_ = FileText.objects.order_by("session_id")
     FileText.objects.filter(pk=first.pk).update(due_at=timezone.now() - timedelta(minutes=90))
-    told = file_words.late_notice()
+    told = file_words.notice()
     assert "the files of a session say" in told and "for 90 min" in told
     FileText.objects.update(due_at=timezone.now() - timedelta(minutes=6))
-    assert "2 sessions" in file_words.late_notice()
+    assert "2 sessions" in file_words.notice()
     monkeypatch.setattr(file_words, "COUNTED", 1)
-    assert "1+ sessions" in file_words.late_notice()
+    assert "1+ sessions" in file_words.notice()
     pass_on()
-    assert file_words.late_notice() is None
+    assert file_words.notice() is None
 
 
 def test_another_workspace_does_not_find_it(workspace, import_document):
@@ -145,6 +145,44 @@ def test_a_file_that_cannot_be_looked_through_is_not_tried_for_ever(workspace, i
 
     monkeypatch.setattr(file_words, "parts_beside_events", broken)
     assert pass_on() == 1 and pass_on() == 0
+
+
+def test_a_file_that_takes_its_worker_down_each_time_is_given_up_and_told_of(workspace, import_document, monkeypatch):
+    parties = [{**party, "zqmember": "amber"} for party in CLEAN["parties"]]
+    session = Session.objects.get(import_links__imported=import_document(CLEAN | {"parties": parties}))
+    read = file_words.parts_beside_events
+
+    def killed(*_, **__):
+        raise SystemExit
+
+    monkeypatch.setattr(file_words, "parts_beside_events", killed)
+    for _ in range(file_words.MAX_TRIES):
+        assert file_words.notice() is None
+        with pytest.raises(SystemExit):
+            pass_on()
+    assert pass_on() == 1 and pass_on() == 0
+    assert "the files of a session were given up" in file_words.notice() and str(session.pk) in file_words.notice()
+    assert found(workspace, "amber"), "what its reader kept of it"
+    assert not file_rest.is_in_search(session)
+    monkeypatch.setattr(file_words, "parts_beside_events", read)
+    import_document(CLEAN | {"subject": "Once more", "parties": parties})
+    file_texts.put_off(workspace.pk, [session.pk])
+    assert pass_on() >= 1 and file_words.notice() is None and file_rest.is_in_search(session)
+
+
+def test_a_storage_that_is_away_is_no_fault_of_a_file(workspace, import_document, monkeypatch):
+    import_document(line(1, zqslug="amber"), "a.jsonl")
+
+    def away(*_, **__):
+        raise storage.Unavailable("no answer")
+
+    read = file_words.parts_beside_events
+    monkeypatch.setattr(file_words, "parts_beside_events", away)
+    for _ in range(file_words.MAX_TRIES + 2):
+        with pytest.raises(storage.Unavailable):
+            pass_on()
+    monkeypatch.setattr(file_words, "parts_beside_events", read)
+    assert pass_on() == 1 and found(workspace, "amber")
 
 
 @pytest.mark.parametrize("late", [0, 1])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -166,6 +168,18 @@ def test_a_file_in_which_only_the_user_has_spoken_waits_where_an_agent_keeps_its
         file.write(json.dumps({"role": "assistant", "content": "Wound.", "model_id": "grok-4.5"}) + "\n")
     looks()
     assert Session.objects.values_list("source_format", "external_id").get() == ("grok", GROK)
+
+
+def test_words_that_nobody_answers_are_read_as_what_they_are_after_a_while(tmp_path, looks):
+    path = tmp_path / f"%2Fhome%2Fzq/{GROK}/chat_history.jsonl"
+    path.parent.mkdir(parents=True)
+    lines = [{"role": "system", "content": "You are Grok"}, {"role": "user", "content": "Wind the clock."}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for age, sessions in ((watch.PATIENCE - 60, 0), (watch.PATIENCE + 60, 1)):
+        os.utime(path, (time.time() - age,) * 2)
+        looks()
+        assert Session.objects.count() == sessions
+    assert told()["user_message", "Wind the clock."] == 1
 
 
 def test_a_file_of_two_messages_that_lies_anywhere_is_read(tmp_path, looks):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sessions_app.models import Session
+from sessions_app.models import FileText, Session
 from vcon_app import registry
 from vcon_app.drafts import FormatError
 from vcon_app.formats import rest_of_file
@@ -60,6 +60,8 @@ def is_in_search(session: Session) -> bool:
     """Whether all of these values are in the search over all sessions, or will be in a moment, as far as is known
     without reading the file."""
     link = sources.original_of(session)
+    if FileText.objects.filter(session=session, due_at=None, tries__gt=0).exists():  # given up, see ``file_words``
+        return False
     return link is None or _is_within(session, link, IN_THE_SEARCH)
 
 

@@ -35,6 +35,8 @@ PASSED_OVER = (*TEMPORARY, *(store + end for store in STORES for end in wal.BESI
 KEPT_PER_SECOND = 256 * 1024
 """Each state of a file that is imported is kept, so that a large one is imported less often while it grows."""
 LONGEST_PAUSE = 60.0
+PATIENCE = 30 * 60.0
+"""Seconds for which the first words of a session wait for an answer, which tells of which agent it is."""
 POLL_SECONDS = 0.1
 Stamp = tuple[int, int]
 """Time of the last change in nanoseconds, and size."""
@@ -52,9 +54,13 @@ class Outcome:
 @dataclass(slots=True)
 class _File:
     seen: Stamp | None = None
+    is_settled: bool = False
+    """Whether it was the same at the look before."""
     done: Stamp | None = None
     """As it was when it was imported, or found to be nothing for us."""
     not_before: float = 0.0
+    waiting: Stamp | None = None
+    """As it was when it was found to hold nothing yet that says of which agent it is."""
     is_known: bool = False
     """Whether an import of it was reported."""
     is_ignored: bool = False
@@ -99,15 +105,18 @@ class Watch:
         if stat.S_ISLNK(status.st_mode):
             return self._no_import(path, file, LINK)
         stamp = _stamp(path, status)
-        is_settled, file.seen = once or file.seen == stamp, stamp
+        file.is_settled, file.seen = once or file.seen == stamp, stamp
         if stamp == file.done or not status.st_size or time.monotonic() < file.not_before:
             return None
-        if file.is_ignored and not is_settled:  # a log of something else is not looked into with each of its lines
+        if file.is_ignored and not file.is_settled:  # a log of something else is not looked into with each of its lines
+            return None
+        is_final = once or time.time() - status.st_mtime > PATIENCE
+        if stamp == file.waiting and not is_final:
             return None
         try:
-            is_ready = self._is_ready(path, is_settled, once)
+            is_ready = self._is_ready(path, file, is_final)
         except registry.Unrecognised:
-            return self._no_import(path, file, "unsupported file format; ignored") if is_settled else None
+            return self._no_import(path, file, "unsupported file format; ignored") if file.is_settled else None
         return self._import(path, file, stamp) if is_ready else None
 
     def _import(self, path: Path, file: _File, stamp: Stamp) -> Outcome | None:
@@ -137,7 +146,7 @@ class Watch:
                 time.sleep(POLL_SECONDS)
         return started
 
-    def _is_ready(self, path: Path, is_settled: bool, once: bool) -> bool:
+    def _is_ready(self, path: Path, file: _File, is_final: bool) -> bool:
         """Whether a file rests, or is read line by line, so that it does no harm if its last line is cut off.
 
         Raises ``registry.Unrecognised``.
@@ -145,12 +154,13 @@ class Watch:
         with open_file(path, self.folder) as stream:
             found = detect(stream, path.name)
         if found is None:
-            return is_settled
+            return file.is_settled
         name, head = found
         place = f"{place_of(path, self.folder)}/{path.name}"
-        if not once and registry.may_become_another(name, head, place):
+        if not is_final and registry.may_become_another(name, head, place):
+            file.waiting = file.seen
             return False
-        return is_settled or (registry.get(name).SPEC.grows == "lines" and _starts_with_a_line(head))
+        return file.is_settled or (registry.get(name).SPEC.grows == "lines" and _starts_with_a_line(head))
 
     def _no_import(self, path: Path, file: _File, reason: str) -> Outcome | None:
         """The reason why a file is not imported, once for each file, however it changes."""
