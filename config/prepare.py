@@ -15,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.migrations.executor import MigrationExecutor
 
 from config import broker, installation
-from config.database import roles, schema
+from config.database import roles, schema, vectors
 from config.env import ConfigError
 from sessions_app.services.upkeep import event_months
 
@@ -57,6 +57,7 @@ def _prepare_alone(host: bool) -> None:
             _migrate()
             if settings.CELERY_BROKER_URL == broker.URL:
                 broker.install(connection_parameters())
+            vectors.prepare()
             roles.prepare()
             event_months.make()  # of an installation that was off for longer than they are made ahead
             if host:

@@ -45,7 +45,7 @@ pytest_plugins = ["tests.fixtures"]
 # Here and not in a hook: the conftest.py of a folder below imports models as soon as pytest finds it.
 django.setup()
 from config import health  # noqa: E402
-from config.database import roles  # noqa: E402
+from config.database import roles, vectors  # noqa: E402
 
 roles.become_owner()  # who may make the test database
 # What production needs and tests only wait for: slow password hashes, hashed names of static files.
@@ -136,6 +136,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
     with django_db_blocker.unblock():
         broker.install(prepare.connection_parameters())
+        vectors.prepare()
         roles.prepare()
         options = broker.transport_options(prepare.connection_parameters())
         connection.close()

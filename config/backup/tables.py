@@ -16,6 +16,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from config.database import vectors
 from config.database.cluster import binaries, last_line
 
 QUEUES = "pgmq"
@@ -97,6 +98,7 @@ def dump(parameters: Mapping[str, str], snapshot: str, path: Path) -> None:
         "--no-owner",
         "--no-privileges",
         f"--exclude-schema={QUEUES}",
+        f"--exclude-extension={vectors.EXTENSION}",  # no table needs it, and where it is restored it may lack
         f"--snapshot={snapshot}",
     ]
     _run(["pg_dump", *options, f"--file={path}"], parameters)

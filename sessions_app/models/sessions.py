@@ -142,6 +142,12 @@ class Session(Tokens, Money):
         ]
 
     @property
+    def asks_models_here(self) -> bool:
+        """Whether this desk itself asks the models in it, and so knows of every token."""
+        runtimes = (Agent.Runtime.LOCAL, Agent.Runtime.SCRIPTED, Agent.Runtime.BUILT_IN)
+        return self.agent.runtime in runtimes and self.origin not in (self.Origin.IMPORT, self.Origin.OTLP)
+
+    @property
     def all_models(self) -> list[str]:
         """Models of its responses, then those that its file names without any: of a sub-agent that states no tokens."""
         named = self.metadata.get("models") if self.origin == self.Origin.IMPORT else None

@@ -16,24 +16,29 @@ class NoTokens:
     copied: int | None = None
 
 
-def no_tokens_of_session(copied: int, *, is_running: bool) -> NoTokens:
-    """For a session without tokens and without cost."""
+UNASKED = NoTokens(_("no model answered"), _("This desk asks the models itself here, and counts what they answer"))
+
+
+def no_tokens_of_session(copied: int, *, is_running: bool, asks_here: bool) -> NoTokens:
+    """For a session without tokens and without cost. ``asks_here``: this desk itself asks the models of its agent."""
     if copied:
         return NoTokens(
             _("tokens, all counted elsewhere"), _("Every response stands in an earlier session as well"), copied
         )
     if is_running:
         return NoTokens(_("no tokens yet"))
-    return NoTokens(_("tokens and cost not reported"), _("The source does not say"))
+    return UNASKED if asks_here else NoTokens(_("tokens and cost not reported"), _("The source does not say"))
 
 
-def no_tokens_of_turn(copied: int, *, is_running: bool) -> NoTokens:
+def no_tokens_of_turn(copied: int, *, is_running: bool, asks_here: bool) -> NoTokens:
     """For a turn without tokens."""
     if copied:
         words = _("tokens, counted in the session that this repeats")
         return NoTokens(words, _("A copy of another session, in which these tokens are counted"), copied)
     if is_running:
         return NoTokens(_("no tokens yet"))
+    if asks_here:
+        return UNASKED
     return NoTokens(_("tokens and cost not reported"), _("The source states no tokens for this turn"))
 
 

@@ -55,12 +55,16 @@ class State:
         self._temp: dict[str, Any] = {}
         self._versions: dict[tuple[str, str], int] = {}
 
-    def set_state(self, key: str, value: Any, scope: Scope = "session", *, if_version: int | None = None) -> int:
+    def set_state(
+        self, key: str, value: Any, scope: Scope = "session", *, if_version: int | None = None,
+        embedding: dict[str, Any] | None = None,
+    ) -> int:  # fmt: skip
         """Keep a JSON value, and answer its version.
 
         A key that this session object has read or written is written only if nobody else wrote it since
         (``StateConflict``); another key is written whatever stands there, unless ``if_version`` says otherwise (0: only
-        where there is none). Raises ``DeskError``, ``TypeError`` or ``ValueError`` for what is no JSON.
+        where there is none). ``embedding`` (``{"model", "vector"}``) is what a search compares. Raises ``DeskError``,
+        ``TypeError`` or ``ValueError`` for what is no JSON.
         """
         scope, key = _place(scope, key)
         written = json.dumps(value, allow_nan=False)
@@ -69,7 +73,8 @@ class State:
             return 0
         known = self._versions.get((scope, key)) if if_version is None else if_version
         body = f'{{"scope": {json.dumps(scope)}, "key": {json.dumps(key)}, "value": {written}'
-        body += f', "if_version": {known}}}' if known is not None else "}"
+        body += f', "if_version": {known}' if known is not None else ""
+        body += f', "embedding": {json.dumps(embedding)}}}' if embedding else "}"
         kept = self._state("PUT", scope, key, body=body.encode())
         self._versions[scope, key] = int(kept["version"])
         return int(kept["version"])
@@ -84,8 +89,9 @@ class State:
         return found[0]["value"] if found else default
 
     def update_state(
-        self, key: str, change: Callable[[Any], Any], scope: Scope = "session", default: Any = None
-    ) -> Any:
+        self, key: str, change: Callable[[Any], Any], scope: Scope = "session", default: Any = None, *,
+        embedding: dict[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
         """Keep what ``change`` makes of the value, as often as it takes until nobody wrote in between; the new value.
 
         Raises ``StateConflict`` where it was too late 20 times.
@@ -93,7 +99,7 @@ class State:
         for tried in range(TRIES):
             changed = change(self.get_state(key, default, scope))
             try:
-                self.set_state(key, changed, scope)
+                self.set_state(key, changed, scope, embedding=embedding)
                 return changed
             except StateConflict:
                 if tried == TRIES - 1:
@@ -118,10 +124,18 @@ class State:
         self._state("DELETE", "session", "", "?scope=session")
         self._versions = {place: version for place, version in self._versions.items() if place[0] != "session"}
 
-    def search_state(self, words: str, scope: Scope = "user", limit: int = 10) -> list[dict[str, Any]]:
-        """Values that say any of the words, the best first: ``{key, value, version, at, by}``. A full-text search."""
-        query = urlencode({"scope": scope, "q": words, "limit": limit})
-        found: list[dict[str, Any]] = self._state("GET", scope, "", f"?{query}")["items"] if words.strip() else []
+    def search_state(
+        self, words: str, scope: Scope = "user", limit: int = 10, *, prefix: str = "",
+        embedding: dict[str, Any] | None = None,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """Values of keys with a prefix, the best first: ``{key, value, version, at, by, method, score}``.
+
+        Those that say any of the words (``method``: ``full text``); with an ``embedding`` of them the nearest
+        (``pgvector``), where the desk's database has it.
+        """
+        wanted = {"scope": scope, "q": words, "limit": limit, "prefix": prefix, "embedding": embedding}
+        body = json.dumps({name: value for name, value in wanted.items() if value is not None}).encode()
+        found: list[dict[str, Any]] = self._state("POST", scope, "", "/search", body)["items"]
         return found
 
     def _state(self, method: str, scope: str, key: str, query: str = "", body: bytes | None = None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from sessions_app.models import StateValue as Row
-from sessions_app.services.state import values
+from sessions_app.services.state import search, values
 
 from ..agents import agent_read
 from ..auth import own_asker, own_reader, own_viewer
@@ -18,7 +18,7 @@ from ..paging import Cursor, Limit, Page, keyset
 from ..parsing import refuse_repaired, reply
 from ..problems import Problem, invalid
 from ..sessions import session_read
-from .schemas import Deleted, NewStateValue, Scope, StateValue
+from .schemas import Deleted, FoundValue, FoundValues, NewStateValue, Scope, StateSearch, StateValue
 
 router = Router(tags=["state"])
 Named = Annotated[str | None, Query(None, max_length=values.LONGEST_KEY, description="this key alone")]
@@ -39,8 +39,8 @@ def read_state(
     """Values that the session sees in a scope, by key; with `key` that one, or an empty list; with `q` one page."""
     session = session_read(request, session_id)
     if q.strip():
-        rows = values.saying(session, scope, q, limit)
-        return reply(Page(items=[StateValue.from_row(row) for row in rows], next_cursor=None))
+        _, found = search.about(session, scope, q, limit)
+        return reply(Page(items=[StateValue.from_row(one.row) for one in found], next_cursor=None))
     return _page(values.values_of(session, scope), limit, cursor, key)
 
 
@@ -65,8 +65,23 @@ def write_state(request: HttpRequest, session_id: UUID, new: NewStateValue) -> H
     """Keep a value. With `if_version` 409 when somebody else wrote in between, with the `version` that is there."""
     refuse_repaired(request)
     session = session_read(request, session_id)
-    row = values.write(session, new.scope, new.key, new.value, by=request.auth.actor, if_version=new.if_version)
+    embedding = new.embedding and new.embedding.as_kept()
+    row = values.write(session, new.scope, new.key, new.value, by=request.auth.actor, if_version=new.if_version,
+                       embedding=embedding)  # fmt: skip
     return reply(StateValue.from_row(row))
+
+
+@router.post("/sessions/{uuid:session_id}/state/search", auth=own_reader, response=FoundValues)
+def search_state(request: HttpRequest, session_id: UUID, wanted: StateSearch) -> HttpResponse:
+    """Values of a scope that are about something: by vectors where an embedding is sent and the database has pgvector,
+    else by any of the words `q`. `method` says which.
+    """
+    session = session_read(request, session_id)
+    embedding = wanted.embedding and wanted.embedding.as_kept()
+    method, found = search.about(
+        session, wanted.scope, wanted.q, wanted.limit, prefix=wanted.prefix, embedding=embedding
+    )  # fmt: skip
+    return reply(FoundValues(method=method, items=[FoundValue.from_found(one) for one in found]))
 
 
 @router.delete("/sessions/{uuid:session_id}/state", auth=own_asker, response=Deleted)

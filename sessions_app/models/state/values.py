@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from sessions_app.ids import uuid7
@@ -33,6 +34,10 @@ class StateValue(models.Model):
     """In the scope of a session; the database deletes it with its session."""
     key = models.TextField()
     value = models.JSONField(null=True)
+    vector_model = models.TextField(default="", db_default="")
+    """What made the vector; empty where there is none. Vectors of two models are not compared."""
+    vector = ArrayField(models.FloatField(), null=True)
+    """Of length 1. No column of pgvector's, which not every server has: it is cast where it is compared."""
     version = models.IntegerField(default=0)
     is_deleted = models.BooleanField(default=False)
     by = models.TextField(default="")

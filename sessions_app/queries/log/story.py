@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from sessions_app.models import Event, EventLink, Session, ToolCall
 
@@ -31,6 +31,8 @@ END = 2**31 - 1
 NOTES = frozenset({"system", "model_request", "injected_context", "status"})
 """Kinds that recorders write for themselves: 62 % of the rows of a Codex session (defect 0.22). Of states those alone
 that ``Story`` takes for notes."""
+LATE_SPANS = Q(kind="status", data__contains={"late": True})
+"""A span that came when those that run in it were told: it began before all of them, and would stand behind them."""
 NEAR = (4, 8)
 """Rows above an event that a link leads to, and from it on, that stand alone: it is read in its context."""
 BELOW = """
@@ -103,13 +105,15 @@ class Story(Timeline):
         super().__init__(session.pk)
         self.spans = hidden.known_of(session)
         self.is_running = session.status == Session.Status.RUNNING
+        self.is_of_spans = session.origin == Session.Origin.OTLP
         self.is_marked, self.breaks = is_marked, tuple(breaks)
         self.calls: dict[int, ToolCall] = {}
         self.known: dict[int, EventOrigin] = {}
         self.entries: dict[int, Entry] = {}
 
     def rows(self) -> QuerySet[Event]:
-        return hidden.in_sight(super().rows(), self.session_id) if self.spans else super().rows()
+        rows = super().rows().exclude(LATE_SPANS) if self.is_of_spans else super().rows()
+        return hidden.in_sight(rows, self.session_id) if self.spans else rows
 
     def after(self, seq: int) -> Window:
         return self._folded(super().after(seq), seq)

@@ -6,16 +6,14 @@ another wrote without a trace. It has no values: they can be forgotten, and what
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
+import math
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import orjson
-from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVector
 from django.db import transaction
-from django.db.models import F, QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from sessions_app.drafts import EventDraft
@@ -29,8 +27,7 @@ MOST_KEYS = 1_000
 MOST_BYTES = 262_144
 """Of one value, as JSON."""
 LONGEST_KEY = 255
-MOST_WORDS = 32
-"""Of a search; more are left out."""
+LONGEST_VECTOR = 4_096
 Scope = StateValue.Scope
 
 
@@ -57,30 +54,40 @@ class Over(ValueError):
         super().__init__("this session is archived: it keeps no state of its own")
 
 
+@dataclass(frozen=True)
+class Embedding:
+    """What a model made of a text: a vector of length 1. Raises ``Refused`` for one that points nowhere."""
+
+    model: str
+    vector: list[float]
+
+    def __post_init__(self) -> None:
+        length = math.hypot(*self.vector)
+        if not 0 < length < math.inf:
+            raise Refused("embedding", f"the vector has the length {length:g}: it points nowhere")
+        object.__setattr__(self, "vector", [number / length for number in self.vector])
+
+
 def values_of(session: Session, scope: str) -> QuerySet[StateValue]:
     """Values that a session sees in a scope. Raises ``Refused`` for the scope of a user where it has none."""
-    return StateValue.objects.filter(**_place(session, scope), is_deleted=False)
+    return StateValue.objects.filter(**_place(session, scope), is_deleted=False).defer("vector")
 
 
 def values_of_agent(agent_id: UUID, user_id: str) -> QuerySet[StateValue]:
     """What is kept for a user of an agent or, with "", for all of its sessions: known without a session."""
     scope = Scope.USER if user_id else Scope.APP
-    return StateValue.objects.filter(agent=agent_id, scope=scope, user_id=user_id, session=None, is_deleted=False)
-
-
-def saying(session: Session, scope: str, words: str, limit: int) -> list[StateValue]:
-    """Values of a scope that say any of the words, in English or as they stand, the best first."""
-    query = reduce(or_, (SearchQuery(word, config="english") for word in words.split()[:MOST_WORDS]))
-    said = SearchVector("key", Cast("value", TextField()), config="english")
-    found = values_of(session, scope).annotate(said=said).filter(said=query)
-    return list(found.order_by(SearchRank(said, query).desc(), "key")[:limit])
+    values = StateValue.objects.filter(agent=agent_id, scope=scope, user_id=user_id, session=None, is_deleted=False)
+    return values.defer("vector")
 
 
 @transaction.atomic
 def write(
-    session: Session, scope: str, key: str, value: Any, *, by: audit.Actor, if_version: int | None = None
-) -> StateValue:
+    session: Session, scope: str, key: str, value: Any, *, by: audit.Actor, if_version: int | None = None,
+    embedding: Embedding | None = None,
+) -> StateValue:  # fmt: skip
     """Keep a JSON value. ``if_version``: only while the key is at that version, 0: only where there is none.
+
+    ``embedding`` is what a search compares; without it the value is found by its words alone.
 
     Raises ``Stale``, ``Refused`` and ``Over``.
     """
@@ -91,13 +98,14 @@ def write(
     _lock_open(session, scope)
     first = StateValue(workspace_id=session.workspace_id, **place, key=key, is_deleted=True, at=now)
     StateValue.objects.bulk_create([first], ignore_conflicts=True)
-    row = StateValue.objects.select_for_update().get(**place, key=key)
+    row = StateValue.objects.defer("vector").select_for_update().get(**place, key=key)
     _refuse_stale(row, if_version)
     if row.is_deleted and values_of(session, scope).count() >= MOST_KEYS:
         raise Refused("key", f"there are {MOST_KEYS} keys in this scope already; delete some")
     replaced = 0 if row.is_deleted else row.version
     row.value, row.is_deleted, row.at, row.by = value, False, now, by.name
     row.version += 1
+    row.vector_model, row.vector = (embedding.model, embedding.vector) if embedding else ("", None)
     row.save()
     _note(session, by, scope, f'"{key}" is at version {row.version}', type="state_set", key=key, version=row.version,
           replaced=replaced)  # fmt: skip
@@ -115,7 +123,7 @@ def delete(session: Session, scope: str, key: str, *, by: audit.Actor, if_versio
             raise Stale(key, 0)
         return 0
     _refuse_stale(row, if_version)
-    row.value, row.is_deleted, row.at = None, True, timezone.now()
+    row.value, row.vector, row.is_deleted, row.at = None, None, True, timezone.now()
     replaced, row.version = row.version, row.version + 1
     row.save()
     _forget_oldest(place)
@@ -129,7 +137,7 @@ def clear(session: Session, scope: str, *, by: audit.Actor) -> int:
     """Forget all values of a scope; how many there were. Raises ``Refused`` and ``Over``."""
     _lock_open(session, scope)
     cleared = values_of(session, scope).update(
-        value=None, is_deleted=True, version=F("version") + 1, at=timezone.now()
+        value=None, vector=None, is_deleted=True, version=F("version") + 1, at=timezone.now()
     )  # fmt: skip
     _forget_oldest(_place(session, scope))
     if cleared:

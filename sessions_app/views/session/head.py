@@ -96,7 +96,9 @@ def _no_tokens(session: Session) -> usage_words.NoTokens | None:
     if session.total_tokens is not None or session.cost_amount is not None:
         return None
     is_running = session.status == Session.Status.RUNNING
-    return usage_words.no_tokens_of_session(session.copied_tokens, is_running=is_running)
+    return usage_words.no_tokens_of_session(
+        session.copied_tokens, is_running=is_running, asks_here=session.asks_models_here
+    )
 
 
 def _first_names(names: Sequence[str], most: int, characters: int) -> str:

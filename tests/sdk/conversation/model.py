@@ -1,4 +1,4 @@
-"""A Messages API on loopback that uses the first tool it is given, once, and then says what it was asked."""
+"""Models behind their APIs, on loopback."""
 
 from __future__ import annotations
 
@@ -13,9 +13,16 @@ from countersign.doctor.loopback import serving
 Json = dict[str, Any]
 
 
-class UsesItsFirstTool:
+class OnLoopback:
+    """Answers each post with what ``answer`` makes of its body."""
+
+    status = 200
+
     def __init__(self) -> None:
         self.requests: list[Json] = []
+
+    def answer(self, asked: Json) -> Json:
+        raise NotImplementedError
 
     @contextmanager
     def serving(self) -> Iterator[str]:
@@ -27,9 +34,9 @@ class UsesItsFirstTool:
 
             def do_POST(self) -> None:
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                model.requests.append(asked)
+                model.requests.append(asked | {"path": self.path, "key": self.headers["Authorization"]})
                 body = json.dumps(model.answer(asked)).encode()
-                self.send_response(200)
+                self.send_response(model.status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -37,6 +44,18 @@ class UsesItsFirstTool:
 
         with serving(Handler) as url:
             yield url
+
+
+class KnowsAnimals(OnLoopback):
+    """An API of embeddings to which all cats are one thing and everything else another."""
+
+    def answer(self, asked: Json) -> Json:
+        is_cat = any(word in asked["input"].lower() for word in ("cat", "kitten"))
+        return {"data": [{"index": 0, "embedding": [1.0, 0.1] if is_cat else [0.1, 1.0]}], "model": asked["model"]}
+
+
+class UsesItsFirstTool(OnLoopback):
+    """A Messages API that uses the first tool it is given, once, and then says what it was asked."""
 
     def answer(self, asked: Json) -> Json:
         last, number = asked["messages"][-1]["content"], len(self.requests)

@@ -24,7 +24,7 @@ from sessions_app.services.people import api_keys
 from tests.places import DOCS
 
 from ..conftest import SOURCE
-from .model import UsesItsFirstTool
+from .model import KnowsAnimals, UsesItsFirstTool
 
 MARK = "zq-never-sent-4711"
 
@@ -228,6 +228,49 @@ def test_what_is_remembered_is_found_in_other_sessions(desk):
         assert await again.forget("history") and await again.search("migraine") == []
 
     asyncio.run(work())
+
+
+def test_what_is_remembered_is_found_by_vectors_where_a_model_makes_them(desk, monkeypatch):
+    api = KnowsAnimals()
+    with api.serving() as url:
+        monkeypatch.setenv("COUNTERSIGN_EMBEDDING_MODEL", "animals-2")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-embed")
+
+        async def work():
+            memory = Memory(VectorMemoryService(), app_name="Zoo", user_id="ines", **desk)
+            assert memory.service.method == "full text"
+            await memory.store("paws", "The cat sleeps", of="pets")
+            await memory.store("wings", "The hen is awake")
+            plain = Memory(app_name="Zoo", user_id="ines", **desk)
+            plain.service.model = None
+            await plain.store("fins", "A kitten of a fish")
+            near = await memory.search("kitten")
+            assert [(one.key, one.method) for one in near] == [
+                ("paws", "pgvector"), ("wings", "pgvector"), ("fins", "full text")]  # fmt: skip
+            assert near[0].score == pytest.approx(1) and near[0].metadata == {"of": "pets"}
+            assert memory.service.method == "pgvector" and len(await memory.search("kitten", limit=1)) == 1
+            assert [one.key for one in await plain.search("kitten")] == ["fins"] and plain.service.method == "full text"
+            api.status = 500
+            with pytest.raises(ModelError, match="500"):
+                await memory.store("paws", "lost")
+            assert await plain.recall(["paws"]) == {"paws": "The cat sleeps"}
+            SyncSession("other", "Zoo", "ines", **desk).set_state("memory/odd", ["kitten"], "user")
+            assert [one.key for one in await plain.search("kitten")] == ["fins"]
+
+        asyncio.run(work())
+    assert {(one["model"], one["path"], one["key"]) for one in api.requests} == {
+        ("animals-2", "/v1/embeddings", "Bearer sk-embed")}  # fmt: skip
+
+
+def test_without_a_named_model_no_text_goes_to_one(desk, monkeypatch):
+    api = KnowsAnimals()
+    with api.serving() as url:
+        monkeypatch.delenv("COUNTERSIGN_EMBEDDING_MODEL", raising=False)
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        memory = Memory(VectorMemoryService(), app_name="Zoo", **desk)
+        asyncio.run(memory.store("a", "secret"))
+        assert asyncio.run(memory.search("secret"))[0].method == "full text" and api.requests == []
 
 
 def test_the_programs_of_the_page(desk_server, key, tmp_path):

@@ -11,6 +11,8 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Event, Session
+from sessions_app.queries.log.story import Story
+from sessions_app.queries.log.timeline import Timeline
 from sessions_app.services import audit
 from vcon_app.formats import otel_genai
 from vcon_app.formats.otel_genai import wire
@@ -105,6 +107,21 @@ def test_a_span_waits_for_what_it_runs_in_but_not_for_long(send):
     tell_all()
     session.refresh_from_db()
     assert (session.event_count, session.status, session.phase) == (6, "idle", "completed")
+
+
+def test_the_root_that_comes_last_is_told_as_late_and_is_no_row_of_the_story(send):
+    send(*turn()[:3])
+    SpanPiece.objects.update(received_at=timezone.now() - receiving.HELD)
+    tell_all()
+    forget()
+    send(turn()[3], span(90, 1, gen_ai__operation__name="chain"))
+    tell_all()
+    root, inner = Event.objects.filter(kind="status").order_by("seq")
+    assert (root.text, root.data["late"], root.seq) == ("span 1", True, 6) and "late" not in inner.data
+    session = Session.objects.get()
+    story = [entry.seq for entry in Story(session, lambda row, origins: False).after(0).entries]
+    assert root.seq not in story and inner.seq in story
+    assert root.seq in [entry.seq for entry in Timeline(session.pk).after(0).entries]
 
 
 def test_an_open_trace_from_which_nothing_comes_is_not_running(send):
@@ -224,8 +241,8 @@ def test_more_than_can_be_told_soon_is_refused_and_nothing_of_it_is_kept(send, m
 def test_spans_that_break_the_reader_are_set_aside_and_the_others_are_told(send, monkeypatch):
     reads = wire.spans_in
 
-    def spans_in(records, order=0, place=""):
-        spans = reads(records, order, place)
+    def spans_in(records, order, place, believed):
+        spans = reads(records, order, place, believed)
         if order and any(each.name == "poison" for each in spans):
             raise ZeroDivisionError
         return spans

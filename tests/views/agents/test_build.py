@@ -45,6 +45,14 @@ def path(session: Session) -> str:
     return f"/dashboard/sub-agents/{session.agent_id}/chat/{session.pk}"
 
 
+def test_a_turn_that_rules_answered_says_that_no_model_did(reviewer, chat):
+    answers(chat, "Nothing failed.")
+    assert "no tokens yet" in words(reviewer.get(path(chat)))
+    Session.objects.update(status="idle")
+    said = words(reviewer.get(path(chat)))
+    assert "no model answered" in said and "no tokens yet" not in said and "not reported" not in said
+
+
 def test_a_question_begins_a_chat_about_the_agent(reviewer, agent):
     assert BUILD in reviewer.get("/agents/refund-agent/").content.decode()
     shown = words(reviewer.get(BUILD))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from ...drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft, Usage
@@ -29,7 +29,7 @@ from .content import (
     tool_texts,
     usage_of,
 )
-from .span import CONVERSATION, Span
+from .span import CONVERSATION, LATEST, Span
 
 FORMAT = "otel-genai"
 AGENT_NAMES = ("gen_ai.agent.name", "agent.name", "agent_name")
@@ -41,7 +41,6 @@ MODELS = (
 NAMES = (*AGENT_NAMES, *CONVERSATION)
 NOWHERE = Line({}, "", b"", None)
 """Line of a span whose contents were told."""
-LATEST = datetime.max.replace(tzinfo=UTC)
 TOLD = (
     "gen_ai.input.", "gen_ai.output.", "gen_ai.prompt", "gen_ai.completion", "gen_ai.tool.call.", "llm.input_messages",
     "llm.output_messages", "llm.prompts.", "llm.completions.", "gen_ai.system_instructions", "input.value",
@@ -150,6 +149,10 @@ class Conversation:
         self._open: set[str] = set()
         """Traces without the span that all others run in."""
         self._rooted: set[str] = set()
+        self._awaited: set[str] = set()
+        """Spans above those that were told."""
+        self._late: set[str] = set()
+        """Spans that came when some that run in them were told already."""
         self._said: set[str] = set()
         """Fingerprints of what agents said."""
         self._teller = Teller(self._calls, as_events=True)
@@ -186,6 +189,8 @@ class Conversation:
                 yield event
 
     def _take(self, spans: list[Span]) -> None:
+        self._late |= self._awaited.intersection(span.key for span in spans)
+        self._awaited |= {f"{span.trace}:{span.parent}" for span in spans if span.parent}
         self._spans |= {span.key: span for span in spans}
         self._fresh += spans
         self._kinds |= {span.key: _kind(span) for span in spans}
@@ -213,7 +218,7 @@ class Conversation:
 
         What starts a sub-agent comes before all that runs in it, whenever it was sent.
         """
-        places = {span.key: (span.order, span.start or LATEST) for span in spans}
+        places = {span.key: (span.order, span.start or span.end or LATEST) for span in spans}
         first = dict(places)
         for key in places:
             for starter in self._starters[key]:
@@ -222,16 +227,18 @@ class Conversation:
         found = [((*first[span.key], len(self._starters[span.key])), span, False) for span in spans]
         ends = self._ends_of_agents(spans)
         for span in spans:
-            if self._kinds[span.key] == "tool" and span.end:
-                took = span.start is None or span.end > span.start
-                found.append(((span.order, span.end, -1 if took else len(self._starters[span.key])), span, True))
+            if self._kinds[span.key] == "tool" and span.is_over:
+                ended = span.end or LATEST
+                took = span.start is not None and ended > span.start
+                found.append(((span.order, ended, -1 if took else len(self._starters[span.key])), span, True))
             elif span.key in ends:
                 found.append(((span.order, ends[span.key], MOST_LEVELS), span, True))
         return [(span, ended) for _, span, ended in sorted(found, key=lambda item: item[0])]
 
     def _ends_of_agents(self, spans: list[Span]) -> dict[str, datetime]:
         """When the runs of agents ended: not before a request in them, whatever their clocks say."""
-        ends = {span.key: span.end for span in spans if self._kinds[span.key] == "agent" and span.end}
+        agents = (span for span in spans if self._kinds[span.key] == "agent" and span.is_over)
+        ends = {span.key: span.end or LATEST for span in agents}
         for span in spans:
             if self._kinds[span.key] == "request" and (at := span.end or span.start):
                 for above in self._forest.agents_around(span.key):
@@ -375,6 +382,8 @@ class Conversation:
         """An agent's run, a workflow, a step: what happened in it stands around it."""
         line = span.line
         data = {"type": operation(span) or "span"} | self._data(span)
+        if span.key in self._late:
+            data["late"] = True
         started = self._forest.is_sub_agent(span.key)
         kind: Any = "handoff" if started else "error" if span.failed else "status"
         text = (span.message or exceptions(span)) if span.failed else span.name
@@ -394,8 +403,9 @@ class Conversation:
     def _data(self, span: Span) -> dict[str, Any]:
         """Other facts of a span: its name, how long it took, short attributes."""
         rest = {name: value for name, value in span.attributes.items() if not name.startswith(TOLD)}
-        took = (span.end - span.start).total_seconds() if span.start and span.end else None
-        return scalars_of({"span": span.name, "seconds": took}) | {"attributes": scalars_of(rest)}
+        took = (span.end - span.start).total_seconds() if span.start and span.end and not span.claims else None
+        facts = {"span": span.name, "seconds": took, "exporter_says": span.claims or None}
+        return scalars_of(facts) | {"attributes": scalars_of(rest)}
 
 
 def findings_of(trace: Trace) -> Iterator[Finding]:
@@ -403,6 +413,9 @@ def findings_of(trace: Trace) -> Iterator[Finding]:
     if trace.repeated:
         message = f"{trace.repeated} spans were sent more than once; of each the one that ended last is told"
         yield Finding(f"{FORMAT}.repeated-spans", "info", "", message)
+    if claims := [span.claims for span in trace.spans.values() if span.claims]:
+        message = f"{len(claims)} spans state times that cannot be, such as {claims[0]}; they have none here"
+        yield Finding(f"{FORMAT}.odd-times", "warning", "", message)
 
 
 def _print(text: str) -> str:

@@ -6,13 +6,13 @@ import base64
 import binascii
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from ..common.calls import ID_LIMIT
 from ..common.lines import Line
 from ..common.records import part_of
-from ..common.times import from_epoch, parse
+from ..common.times import from_epoch, parse, rfc3339_short
 from ..common.values import dict_of, list_of, text_of
 from . import claude_code
 from .attributes import plain
@@ -26,11 +26,27 @@ CONVERSATION = (
 """The first that is stated; Copilot Chat has another ``gen_ai.conversation.id`` for each request of a chat."""
 FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR")
 NANOSECONDS = 10**9
+LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 OPENINFERENCE = {
     "LLM": "chat", "TOOL": "execute_tool", "AGENT": "invoke_agent", "CHAIN": "chain", "EMBEDDING": "embeddings",
     "RETRIEVER": "retrieval", "RERANKER": "retrieval", "GUARDRAIL": "chain", "EVALUATOR": "chain", "PROMPT": "chain",
 }  # fmt: skip
 """Kinds of span of OpenInference, and the operations of the conventions that they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """Times that spans are believed to have run at: what they state beyond is a claim, and no time of theirs."""
+
+    earliest: datetime = datetime.min.replace(tzinfo=UTC)
+    latest: datetime = LATEST
+
+    def read(self, at: datetime | None) -> datetime | None:
+        """The time, if it is one."""
+        return at if at and self.earliest <= at <= self.latest else None
+
+
+ALL_TIMES = Believed()
 
 
 @dataclass(slots=True)
@@ -53,6 +69,10 @@ class Span:
     resource: dict[str, Any] = field(default_factory=dict)
     scope: str = ""
     """The instrumentation that made it."""
+    is_over: bool = False
+    """Whether an end is stated, believed or not."""
+    claims: str = ""
+    """What is stated of the times where it cannot be believed."""
     order: int = 0
     """Number of the record it came in: lines of a file are in the order in which they were sent."""
     key: str = field(init=False)
@@ -83,14 +103,14 @@ def place_of(value: dict[str, Any]) -> Place:
     return Place(trace_of(value), _parent_of(value) is None, first_text_of(plain(attributes), CONVERSATION))
 
 
-def spans_of(line: Line, order: int) -> Iterator[Span]:
+def spans_of(line: Line, order: int, believed: Believed = ALL_TIMES) -> Iterator[Span]:
     """The spans of a record: an OTLP request, or a single span as an SDK prints it."""
     value = unfolded(line.value)
     for name in RESOURCES:
         for index, held in enumerate(list_of(value.get(name))):
-            yield from _of_resource(line, dict_of(held), f"/{name}/{index}", order)
+            yield from _of_resource(line, dict_of(held), f"/{name}/{index}", order, believed)
     if is_span(value):
-        yield _span(line, value, plain(dict_of(value.get("resource")).get("attributes")), order)
+        yield _span(line, value, plain(dict_of(value.get("resource")).get("attributes")), order, believed)
 
 
 def is_span(value: dict[str, Any]) -> bool:
@@ -114,7 +134,9 @@ def unfolded(value: dict[str, Any]) -> dict[str, Any]:
     return span
 
 
-def _of_resource(line: Line, record: dict[str, Any], path: str, order: int) -> Iterator[Span]:
+def _of_resource(
+    line: Line, record: dict[str, Any], path: str, order: int, believed: Believed
+) -> Iterator[Span]:  # fmt: skip
     resource = plain(dict_of(record.get("resource")).get("attributes"))
     for name in SCOPES:
         for number, scope in enumerate(map(dict_of, list_of(record.get(name)))):
@@ -122,10 +144,12 @@ def _of_resource(line: Line, record: dict[str, Any], path: str, order: int) -> I
             for index, value in enumerate(list_of(scope.get("spans"))):
                 if isinstance(value, dict):
                     place = f"{path}/{name}/{number}/spans/{index}"
-                    yield _span(part_of(line, value, place), value, resource, order, made_by)
+                    yield _span(part_of(line, value, place), value, resource, order, believed, made_by)
 
 
-def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: int, scope: str = "") -> Span:
+def _span(
+    line: Line, value: dict[str, Any], resource: dict[str, Any], order: int, believed: Believed, scope: str = ""
+) -> Span:  # fmt: skip
     context, status = dict_of(value.get("context")), dict_of(value.get("status"))
     code = _first(status, "code", "status_code") or value.get("status_code")
     attributes = plain(value.get("attributes"))
@@ -137,6 +161,7 @@ def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: in
         if isinstance(event, dict)
     ]
     name = text_of(value.get("name"))[:ID_LIMIT]
+    start, end, is_over, claims = _times(value, believed)
     if name.startswith(claude_code.PREFIX):
         attributes = claude_code.translated(attributes, events)
     return Span(
@@ -145,14 +170,16 @@ def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: in
         id=_id(_first(value, "spanId", "span_id") or _first(context, "span_id", "spanId")) or f"at{line.pointer}",
         parent=_parent_of(value),
         name=name,
-        start=_time(_first(value, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
-        end=_time(_first(value, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
+        start=start,
+        end=end,
         attributes=attributes,
         events=events,
         failed=code in FAILED,
         message=text_of(_first(status, "message", "description") or value.get("status_message")),
         resource=resource,
         scope=scope,
+        is_over=is_over,
+        claims=claims,
         order=order,
     )
 
@@ -167,15 +194,32 @@ def _parent_of(value: dict[str, Any]) -> str | None:
     return _id(_first(value, "parentSpanId", "parent_span_id", "parent_id"))
 
 
+def _times(value: dict[str, Any], believed: Believed) -> tuple[datetime | None, datetime | None, bool, str]:
+    """Beginning and end as far as they are believed, whether it ended, and what is claimed instead.
+
+    A span with an end that cannot be ended when it began, as far as anybody knows.
+    """
+    begun = _time(_first(value, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime"))
+    over = _time(_first(value, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime"))
+    start, end = believed.read(begun), believed.read(over)
+    if start and end and end < start:
+        end = None
+    if begun == start and over == end:
+        return start, end, end is not None, ""
+    claims = " to ".join(rfc3339_short(at) if at else "?" for at in (begun, over))
+    return start, end or (start if over else None), over is not None, claims
+
+
 def _time(value: Any) -> datetime | None:
     """Nanoseconds since 1970 (text in JSON), milliseconds as pandas writes tables, or ISO 8601."""
     if isinstance(value, str) and value.isdecimal() and len(value) < 25:
         value = int(value)
     if isinstance(value, str):
         return parse(value)[0]
-    # 1973 to 5138 in milliseconds; as nanoseconds it would be the first day of 1970.
-    in_milliseconds = isinstance(value, int) and 10**11 < value < 10**14
-    return from_epoch(value, 1000 if in_milliseconds else NANOSECONDS)
+    if not isinstance(value, int) or value <= 10**11:
+        return from_epoch(value, NANOSECONDS)
+    # From 1973 on in milliseconds or microseconds; as nanoseconds it would be a day of early 1970.
+    return from_epoch(value, 1_000 if value < 10**14 else 1_000_000 if value < 10**17 else NANOSECONDS)
 
 
 def _id(value: Any) -> str | None:

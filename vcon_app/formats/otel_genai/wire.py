@@ -20,7 +20,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
 from ..common.jsonio import Unreadable, loads
 from ..common.lines import Line
 from ..common.values import dict_of, list_of, too_deep
-from .span import RESOURCES, SCOPES, Place, Span, place_of, spans_of, trace_of
+from .span import ALL_TIMES, RESOURCES, SCOPES, Believed, Place, Span, place_of, spans_of, trace_of
 
 K = TypeVar("K", bound=Hashable)
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
@@ -88,12 +88,12 @@ def from_json(body: bytes) -> list[Record]:
     return found
 
 
-def spans_in(records: list[Record], order: int = 0, place: str = "") -> list[Span]:
+def spans_in(records: list[Record], order: int = 0, place: str = "", believed: Believed = ALL_TIMES) -> list[Span]:
     """The spans of records, ``order`` being the number of the piece they came in.
 
     One without an id is known by where it stands: ``place`` names the piece, for it stands in many at the same place.
     """
-    return list(spans_of(Line({"resourceSpans": records}, place, b"", None), order))
+    return list(spans_of(Line({"resourceSpans": records}, place, b"", None), order, believed))
 
 
 def places_in(records: list[Record]) -> list[Place]:

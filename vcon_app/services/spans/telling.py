@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate, groupby, takewhile
 from uuid import UUID
 
@@ -29,7 +29,7 @@ from vcon_app.formats.common.reading import Findings
 from vcon_app.formats.common.spans.forest import MOST_LEVELS
 from vcon_app.formats.otel_genai import wire
 from vcon_app.formats.otel_genai.reading import Conversation, once_each
-from vcon_app.formats.otel_genai.span import Span
+from vcon_app.formats.otel_genai.span import Believed, Span
 from vcon_app.models import SpanPiece, SpanStream
 
 from ..documents.jobs import is_transient, what_to_wait_for
@@ -44,6 +44,8 @@ MOST_REMEMBERED = 100_000
 """Spans of the streams that a worker remembers; a span takes about 1 kB."""
 ASIDE = 0
 """Round of a piece that could not be told; the first of those that were is 1."""
+EARLIEST, AHEAD = datetime(2000, 1, 1, tzinfo=UTC), timedelta(days=1)
+"""Spans are believed to have run since then, and until so long after they came: clocks of exporters may be ahead."""
 SILENT_AFTER = timedelta(minutes=5)
 """Without a span for so long, a session whose trace is still open is not running any more."""
 
@@ -180,7 +182,8 @@ def _is_rooted(conversation: Conversation, coming: dict[str, Span], span: Span) 
 
 
 def _spans_of(piece: SpanPiece, order: int) -> list[Span]:
-    return wire.spans_in(unpack(piece), order, str(piece.pk))
+    believed = Believed(EARLIEST, piece.received_at + AHEAD)
+    return wire.spans_in(unpack(piece), order, str(piece.pk), believed)
 
 
 def _append(stream: SpanStream, conversation: Conversation, pieces: list[SpanPiece], spans: list[Span]) -> None:
@@ -192,7 +195,7 @@ def _append(stream: SpanStream, conversation: Conversation, pieces: list[SpanPie
     if stream.session is None or (head and head.status == Session.Status.ARCHIVED):
         stream.session, head = _create(stream, facts, sender), None
     appended = events.append(stream.session.pk, _events(drafts), origin=links.sent_by(sender), head=head)
-    _complete(stream.session, facts, is_open=conversation.is_open)
+    _complete(stream.session, facts, pieces[0].received_at, is_open=conversation.is_open)
     if appended.accepted:
         for session_id in search_index.behind({stream.session.pk}):
             task_queue.enqueue(task_queue.INDEX_SESSION, session_id, Line(stream.workspace_id, person(sender)))
@@ -234,10 +237,12 @@ def _create(stream: SpanStream, facts: SessionDraft, sender: audit.Actor) -> Ses
     return session
 
 
-def _complete(session: Session, facts: SessionDraft, *, is_open: bool) -> None:
-    """Write what the spans say of the session as a whole, and whether it goes on."""
+def _complete(session: Session, facts: SessionDraft, received_at: datetime, *, is_open: bool) -> None:
+    """Write what the spans say of the session as a whole, and whether it goes on. One whose spans say no time that can
+    be believed began when they came: else nobody would find it among the others.
+    """
     session.refresh_from_db()  # append has written counts and times to the row meanwhile
-    session.started_at = min(filter(None, (session.started_at, facts.started_at)), default=None)
+    session.started_at = min(filter(None, (session.started_at, facts.started_at)), default=received_at)
     session.ended_at = max(filter(None, (session.ended_at, facts.ended_at)), default=None)
     session.user_id = session.user_id or text(facts.user_id)
     session.metadata = storable({**facts.metadata, **session.metadata})

@@ -5,10 +5,12 @@ Everything is kept by the desk. The calls are those of seed programs written for
 """
 
 from .agent import Agent, AgentResult, NoField
+from .embeddings import EmbeddingModel
 from .memory import Memory, VectorMemoryService
 from .model import LanguageModel, ModelError
 from .session import Session
 
 __all__ = [
-    "Agent", "AgentResult", "LanguageModel", "Memory", "ModelError", "NoField", "Session", "VectorMemoryService",
+    "Agent", "AgentResult", "EmbeddingModel", "LanguageModel", "Memory", "ModelError", "NoField", "Session",
+    "VectorMemoryService",
 ]  # fmt: skip

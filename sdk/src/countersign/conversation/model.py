@@ -68,15 +68,20 @@ class LanguageModel:
         asked |= {"system": instructions} if instructions else {}
         asked |= {"tools": tools} if tools else {}
         headers = {"x-api-key": self._api_key, "anthropic-version": "2023-06-01"}
-        try:
-            api = wire.Address(self._url)
-            status, body = wire.exchange(api, "POST", "/v1/messages", json.dumps(asked).encode(), headers, PATIENCE)
-            said = json.loads(body)
-        except (wire.Unreachable, wire.Garbled, ValueError) as failed:
-            raise ModelError(0, f"the model's API: {failed}") from None
-        if status != 200 or not isinstance(said, dict):
-            raise ModelError(status, body[:500].decode(errors="replace"))
-        return _read(said)
+        return _read(ask_api(self._url, "/v1/messages", asked, headers))
+
+
+def ask_api(url: str, path: str, asked: Json, headers: dict[str, str]) -> Json:
+    """The object that a model's API answers. Raises ``ModelError``."""
+    try:
+        body = json.dumps(asked).encode()
+        status, answer = wire.exchange(wire.Address(url), "POST", path, body, headers, PATIENCE)
+        said = json.loads(answer)
+    except (wire.Unreachable, wire.Garbled, ValueError) as failed:
+        raise ModelError(0, f"the model's API: {failed}") from None
+    if status != 200 or not isinstance(said, dict):
+        raise ModelError(status, answer[:500].decode(errors="replace"))
+    return said
 
 
 def _read(said: Json) -> Answer:
