@@ -105,6 +105,7 @@ class Session(Tokens, Money):
             ),
             models.Index(F("agent"), session_order.STARTED, F("id"), name="session_by_agent"),
             models.Index(fields=["agent", "-created_at"], name="session_of_agent"),
+            models.Index(fields=["agent", "id"], name="session_of_agent_by_id"),
             models.Index(
                 F("opened_by_key"), session_order.STARTED, F("id"),
                 condition=models.Q(opened_by_key__isnull=False), name="session_by_key",

@@ -49,7 +49,10 @@ WITH_QUERY: dict[str, tuple[str, ...]] = {
     "audit-list": ("action=nobody.does", "action=approval", "from=2020-01-01&to=2020-01-02"),
     "import-list": ("status=open", "status=done", "status=failed"),
     "search": SEARCHES,
-    "usage": ("by=session", "by=tool", "from=ever", *(f"from=ever&by={by}" for by in GROUPED)),
+    "usage": (
+        "by=session", "by=tool", "picture=latency", "picture=latency&origin=api&tag=vip",
+        "agent=refund-agent&origin=api&tag=vip", "from=ever", *(f"from=ever&by={by}" for by in GROUPED),
+    ),
     "retention-keep": ("keep_days=1",),
     "session-detail": ("turn=3", "event=20", "q=look"),
     "session-rows": ("after=20",),
@@ -72,7 +75,15 @@ WITH_QUERY_API: dict[str, tuple[str, ...]] = {
     "/api/v1/retention/over": ("days=1",),
     "/api/v1/approvals": ("status=pending", "status=denied"),
     "/api/v1/calls": ("tool=nobody-has-it", "status=error"),
-    "/api/v1/usage": ("limit=50", "group_by=session"),
+    "/api/v1/usage": (
+        "limit=50",
+        "group_by=session",
+        "group_by=session&limit=50",
+        "group_by=session&agent=refund-agent&limit=50",
+        "group_by=session&origin=api&tag=vip&limit=50",
+        "group_by=tool&limit=50",
+        "agent=refund-agent&limit=50",
+    ),
 }
 
 

@@ -48,17 +48,30 @@ WHERE m.workspace_id = %(workspace)s AND m.cost + m.data = 0
   AND EXISTS (SELECT FROM sessions_app_sessionusage u WHERE u.session_id = m.session_id AND {IN_PERIOD})
 ORDER BY m.session_id LIMIT %(limit)s
 """
+NARROWED = """
+    (%(origin)s = '' OR u.origin = %(origin)s) AND (%(tag)s = '' OR %(tag)s = ANY(u.tags))
+"""
 FOLLOWING = f"""
 SELECT DISTINCT u.session_id FROM sessions_app_sessionusage u
-WHERE u.workspace_id = %(workspace)s AND u.session_id > %(past)s::uuid AND {IN_PERIOD}
+WHERE u.workspace_id = %(workspace)s AND u.session_id > %(past)s::uuid AND {IN_PERIOD} AND {NARROWED}
 ORDER BY u.session_id LIMIT %(limit)s
+"""
+# A session has usage of its own agent alone, and an index of sessions by agent is in this order.
+FOLLOWING_OF_AGENT = f"""
+SELECT s.id FROM sessions_app_session s
+WHERE s.agent_id = ANY(%(agents)s::uuid[]) AND s.id > %(past)s::uuid AND EXISTS (
+    SELECT FROM sessions_app_sessionusage u WHERE u.session_id = s.id AND {IN_PERIOD} AND {NARROWED})
+ORDER BY s.id LIMIT %(limit)s
+"""
+AGENTS = """
+SELECT id FROM sessions_app_agent WHERE workspace_id = %(workspace)s AND %(agent)s IN (id::text, slug, name)
 """
 
 
 def dearest(scope: dict[str, Any], sessions: int) -> list[UUID] | None:
     """The ``limit`` dearest sessions of a period; None where its ``sessions`` are few, or cannot be told so."""
     asked = _asked(scope)
-    if asked is None or sessions <= FEW:
+    if asked is None or sessions <= FEW or scope["agent"] or scope["origin"] or scope["tag"]:
         return None
     if sessions <= RANKED and (asked["first"] or asked["end"]):
         return [session_id for _, session_id in _fetch(RANKED_IN_PERIOD, asked)]
@@ -80,24 +93,28 @@ def dearest(scope: dict[str, Any], sessions: int) -> list[UUID] | None:
 
 
 def following(scope: dict[str, Any]) -> list[UUID] | None:
-    """The next sessions of a period in order of their ids; None where that cannot be told so, or too few follow: then
-    erased ones, which have no name and come last, are on the page, too.
-    """
+    """The next sessions of a period in order of their ids, without erased ones, which have no name and come last; None
+    where that cannot be told so."""
     asked = _asked(scope)
-    if asked is None or scope["nameless"]:
+    if asked is None:
         return None
     try:
         past = UUID(scope["past"]) if scope["past"] else UUID(int=0)
     except ValueError:
         return None
-    found = [session_id for (session_id,) in _fetch(FOLLOWING, asked | {"past": past})]
-    return found if len(found) == scope["limit"] else None
+    asked |= {name: scope[name] for name in ("agent", "origin", "tag")} | {"past": past}
+    statement = FOLLOWING
+    if scope["agent"]:
+        if asked["first"] or asked["end"]:
+            return None  # all sessions of before the period would be gone through
+        statement, asked["agents"] = FOLLOWING_OF_AGENT, [agent for (agent,) in _fetch(AGENTS, asked)]
+    return [session_id for (session_id,) in _fetch(statement, asked)]
 
 
 def _asked(scope: dict[str, Any]) -> dict[str, Any] | None:
-    """Parameters of the whole days of a period; None where it has others, or leaves sessions out."""
+    """Parameters of the whole days of a period; None where it has others."""
     days = Days.of(scope["from"], scope["to"])
-    if days.edges or days.is_empty or scope["agent"] or scope["origin"] or scope["tag"]:
+    if days.edges or days.is_empty:
         return None
     return {"workspace": scope["workspace"], "first": days.first, "end": days.end, "limit": scope["limit"]}
 

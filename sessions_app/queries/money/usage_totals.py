@@ -252,7 +252,8 @@ class _Statement:
             CROSS JOIN LATERAL (
                 SELECT t.began_at AS at, v.* FROM sessions_app_turn t
                 CROSS JOIN LATERAL countersign_turn_usage(t.here, t.runtime_ms, t.shares, t.bought) v
-                WHERE t.session_id = d.session_id
+                WHERE t.session_id = d.session_id AND t.began_at >= %(since_{number})s
+                      AND t.began_at < coalesce(%(until_{number})s, 'infinity'::timestamptz)
                 UNION ALL
                 SELECT at, kind, name, {NAMES} FROM countersign_erased_usage(d.session_id) WHERE d.origin = ''
             ) AS u
@@ -290,8 +291,8 @@ def total(scope: dict[str, Any], *, only_erased: bool = False) -> tuple[Any, ...
 
 def groups(by: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Rows of groups in order of name; ``scope`` has nameless, past and limit, too."""
-    if by == "session" and (following := dearest_sessions.following(scope)) is not None:
-        return of_sessions(scope, following)
+    if by == "session" and not scope["nameless"] and (following := dearest_sessions.following(scope)) is not None:
+        return _following_sessions(scope, following)
     if by == "day" and (past := _day(scope["past"])) is not None and not scope["nameless"]:
         return _following_days(scope, past)
     return _groups(by, scope)
@@ -390,6 +391,14 @@ def _ranked_sessions(scope: dict[str, Any], dearest: list[UUID], everything: tup
         rows.append(erased)
     rows.sort(key=lambda row: (-_spent(row), row[0] is None, row[0] or ""))
     return [(number, *row) for row in rows[: scope["limit"]]]
+
+
+def _following_sessions(scope: dict[str, Any], following: list[UUID]) -> list[tuple[Any, ...]]:
+    """Rows of a page in order, at its end all erased sessions together."""
+    rows = of_sessions(scope, following)
+    if len(following) < scope["limit"] and (erased := total(scope, only_erased=True))[2]:
+        rows.append(erased)
+    return rows
 
 
 SPENT = (9, 10, 14)

@@ -26,7 +26,7 @@ from .usage_filter import EVER, GROUPS, PICTURES, Asked, read
 NAMELESS = {"model": _("no model stated"), "tool": _("no tool called")}
 ERASED = _("deleted sessions")
 """Of a group by session: what they took from the wallets stays in the sums."""
-ROWS, ALL_ROWS = 200, 5_000
+ROWS, ALL_ROWS = 100, 5_000
 """Of the table, and of it with ``all=1``; 5,000 are 6 MB. The API pages through any number."""
 HEAD = (
     "sessions", "turns", "input tokens", "cached input tokens", "cache write tokens", "output tokens", "runtime ms",
