@@ -7,11 +7,13 @@ the developer's shell decides what is tested. ``DATABASE_URL`` alone is respecte
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -77,6 +79,17 @@ DRILLS = (
 TESTS = Path(__file__).parent
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Without the garbage collector: it would go over thousands of tests again and again, and all of them stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the drills, and puts browser tests last: Playwright leaves an event loop in which no other can start.
 
@@ -85,13 +98,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     twice = [nodeid for nodeid, times in Counter(item.nodeid for item in items).items() if times > 1]
     if twice:
         raise pytest.UsageError(f"more than one test is called {', '.join(twice)}: only one of them would run")
-    places = [TESTS / place for place in DRILLS]
     for item in items:
-        if any(item.path.is_relative_to(place) for place in places):
+        if is_drill(item.path):
             item.add_marker(pytest.mark.drill)
-        if item.path.is_relative_to(TESTS / "browser"):
+        if is_in_browser(item.path):
             item.add_marker(pytest.mark.flaky(reruns=1))
-    items.sort(key=lambda item: "browser" in item.path.parts)
+    items.sort(key=lambda item: is_in_browser(item.path))
+
+
+@cache
+def is_drill(path: Path) -> bool:
+    return any(path.is_relative_to(TESTS / place) for place in DRILLS)
+
+
+@cache
+def is_in_browser(path: Path) -> bool:
+    return path.is_relative_to(TESTS / "browser")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

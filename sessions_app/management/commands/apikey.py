@@ -14,6 +14,7 @@ from sessions_app.services.people import api_keys
 
 class Command(BaseCommand):
     help = "API keys: `apikey create` prints a new one on standard output, once; only its hash is kept."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         create = parser.add_subparsers(dest="action", required=True).add_parser(

@@ -13,6 +13,7 @@ from sessions_app.services.people import members
 
 class Command(BaseCommand):
     help = "Members: `member link E-MAIL` prints a sign-in link, for who can come in by no other way; it works once."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         link = parser.add_subparsers(dest="action", required=True).add_parser("link", help="make a link and print it")

@@ -26,6 +26,7 @@ class Command(BaseCommand):
         "keeps those of a file as a new version (`--publish` puts it in force, `--shadow` in shadow), `policy diff "
         "FILE` shows how they differ from those in force (exit status 1 where they do). FILE may be - ."
     )
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=("export", "import", "diff"))

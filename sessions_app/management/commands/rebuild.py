@@ -16,6 +16,7 @@ class Command(BaseCommand):
         "Computes turns, tool calls, totals, costs, usage and search rows from the log again, and balances of"
         " wallets from their entries: of all sessions or some."
     )
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("sessions", nargs="*", metavar="SESSION_ID", help="default: all")

@@ -13,6 +13,7 @@ from sessions_app.services import audit, secrets
 
 class Command(BaseCommand):
     help = "Secrets that agents' tools send: `secret set NAME --origin URL` reads the value from standard input."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)

@@ -25,6 +25,7 @@ class Command(BaseCommand):
         "Stops: `stop --reason WHY` stops every agent of the workspace, with `--agent NAME` one; `stop list` shows "
         "those in force, `stop lift ID` ends one."
     )
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", nargs="?", choices=("make", "lift", "list"), default="make")

@@ -14,6 +14,7 @@ from sessions_app.services.money import ledger
 
 class Command(BaseCommand):
     help = "Money of a workspace: `wallet show`, `wallet credit ai 50 --source purchased`, `wallet expire ai`."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)

@@ -12,6 +12,7 @@ from sessions_app.services import audit, workspaces
 
 class Command(BaseCommand):
     help = "Workspaces: `workspace create` makes another one; the admins of the default one are its admins."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         create = parser.add_subparsers(dest="action", required=True).add_parser("create", help="make a workspace")

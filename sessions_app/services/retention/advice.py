@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import logging
+from typing import TYPE_CHECKING
 
-import anthropic
 import httpx2
-from anthropic.types import MessageParam, TextBlockParam
 from django.conf import settings
 
 from sessions_app.models import Event, Session
@@ -23,6 +22,10 @@ from .. import secrets
 from ..log.sanitise import text
 from ..money import budgets, usage
 from .pruning import NO_ADVICE, Advice
+
+if TYPE_CHECKING:
+    import anthropic
+    from anthropic.types import MessageParam, TextBlockParam
 
 log = logging.getLogger(__name__)
 TIMEOUT = httpx2.Timeout(90.0, connect=10.0)
@@ -47,6 +50,8 @@ def ask(session: Session, plan: Plan) -> Advice:
     model = session.agent.model
     if plan.strategy.kind not in ("keep_important", "summarize_old") or not plan.spans or not model:
         return NO_ADVICE
+    import anthropic  # takes a second of CPU: web servers and commands load this module, and few ask a model
+
     try:
         key = secrets.provider_key(session.workspace_id)
         if not key:
@@ -80,7 +85,7 @@ def _asked(client: anthropic.Anthropic, model: str, session: Session, plan: Plan
 
 def _answer(client: anthropic.Anthropic, session: Session, told: str, order: str) -> tuple[str, dict[str, str | int]]:
     """What it says, and what that took: it is paid whatever becomes of the answer."""
-    content = [TextBlockParam(type="text", text=part) for part in (told, order)]
+    content: list[TextBlockParam] = [{"type": "text", "text": part} for part in (told, order)]
     asked: MessageParam = {"role": "user", "content": content}
     with client.messages.stream(model=session.agent.model, max_tokens=MAX_TOKENS, messages=[asked]) as stream:
         message = stream.get_final_message()

@@ -24,6 +24,7 @@ class Command(BaseCommand):
         "the checkpoints. It names the first thing that was changed, removed or put in, a cut-off end included; exit "
         "status 1 when there is one. docs/record.md says what it proves. `audit export` writes the entries of a period."
     )
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)

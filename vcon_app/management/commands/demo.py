@@ -10,6 +10,7 @@ from vcon_app.services.imports import demo
 
 class Command(BaseCommand):
     help = "Load the example sessions that ship with Countersign into the default workspace (only once)."
+    requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         for imported in demo.load(workspaces.default_workspace(), by=audit.Actor("command", name="demo")):

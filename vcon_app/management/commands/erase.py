@@ -14,6 +14,7 @@ from vcon_app.services.erasure import erasing, months
 
 class Command(BaseCommand):
     help = "Deletes a session, an import, or all sessions before a day for good; a signed tombstone of each stays."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=["session", "import", "before"])

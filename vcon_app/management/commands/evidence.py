@@ -20,6 +20,7 @@ class Command(BaseCommand):
         "Writes the evidence pack of a period: decisions with their receipts, who oversaw and how fast, rules, stops, "
         "incidents, and the audit log with what is needed to verify it elsewhere. `verify` checks it. docs/proof.md."
     )
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_period(parser, required=True)

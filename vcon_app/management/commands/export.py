@@ -21,6 +21,7 @@ POLL_SECONDS = 0.2
 
 class Command(BaseCommand):
     help = "Writes one session to a file or to standard output. What the format cannot carry is told on standard error."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("session", metavar="SESSION_ID")

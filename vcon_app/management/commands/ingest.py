@@ -38,6 +38,7 @@ Found = tuple[Path, Path | None]
 
 class Command(BaseCommand):
     help = "Files, and folders with all that is in them, through the same pipeline as the upload page."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("paths", nargs="*", metavar="PATH", type=Path, help="hidden files of folders are left out")

@@ -22,6 +22,7 @@ SAID = {
 
 class Command(BaseCommand):
     help = "Says what the retention of sessions asks for, applies it, holds a session, or deletes those that are over."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         act = parser.add_mutually_exclusive_group()

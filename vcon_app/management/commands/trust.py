@@ -20,6 +20,7 @@ class Command(BaseCommand):
         "Certificates and public keys that signatures are checked against: `trust add`, `trust list`, `trust remove`; "
         "`trust own` prints the public half of the key that this installation signs with."
     )
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)

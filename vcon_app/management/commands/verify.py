@@ -31,6 +31,7 @@ class Command(BaseCommand):
         "verifies, with which key, and what failed; with --of also of the receipt of a transparency service. Exit "
         "status 0: it verifies and its signer is trusted, by the workspace or because of --key; 1: anything else."
     )
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("path", metavar="PATH", type=Path)

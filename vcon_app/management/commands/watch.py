@@ -18,6 +18,7 @@ from vcon_app.services.imports.watch import Outcome, Watch
 
 class Command(BaseCommand):
     help = "Follow a folder: import what is in it, and then what its files grow by, until Ctrl-C."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

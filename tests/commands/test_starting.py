@@ -1,0 +1,24 @@
+"""Commands start without loading what only some of them need: pages and the libraries of model providers."""
+
+from __future__ import annotations
+
+import re
+
+from django.core.management import get_commands, load_command_class
+
+from tests.places import ROOT
+
+OURS = ("config", "sessions_app", "vcon_app")
+
+
+def test_no_command_checks_the_whole_project_first():
+    """Django's checks are for who develops it (`manage.py check`), and load every page: two seconds of CPU."""
+    found = {name: load_command_class(app, name) for name, app in get_commands().items() if app in OURS}
+    assert len(found) > 25
+    assert [name for name, command in found.items() if command.requires_system_checks] == ["migrate"]  # Django's
+
+
+def test_only_what_runs_a_model_loads_the_library_of_its_provider_at_its_start():
+    modules = (path for app in OURS for path in (ROOT / app).rglob("*.py"))
+    loads = {path for path in modules if re.search(r"^(import|from) anthropic\b", path.read_text(), re.M)}
+    assert {path.relative_to(ROOT).parts[:2] for path in loads} == {("sessions_app", "runtimes")}
