@@ -99,8 +99,10 @@ class Story(Timeline):
     No run goes on over the end of the events ``breaks``.
     """
 
-    def __init__(self, session: Session, is_marked: Marked, breaks: Iterable[int] = ()) -> None:
-        super().__init__(session.pk)
+    def __init__(
+        self, session: Session, is_marked: Marked, breaks: Iterable[int] = (), folded: Iterable[int] = ()
+    ) -> None:
+        super().__init__(session.pk, folded=folded)
         self.spans = hidden.known_of(session)
         self.is_running = session.status == Session.Status.RUNNING
         self.is_marked, self.breaks = is_marked, tuple(breaks)
@@ -108,8 +110,8 @@ class Story(Timeline):
         self.known: dict[int, EventOrigin] = {}
         self.entries: dict[int, Entry] = {}
 
-    def rows(self) -> QuerySet[Event]:
-        return hidden.in_sight(super().rows(), self.session_id) if self.spans else super().rows()
+    def _rows(self) -> QuerySet[Event]:
+        return hidden.in_sight(super()._rows(), self.session_id) if self.spans else super()._rows()
 
     def after(self, seq: int) -> Window:
         return self._folded(super().after(seq), seq)
