@@ -50,7 +50,8 @@ def long_tasks(events: list[dict[str, Any]], least: float) -> list[Task]:
 
 
 def _step(marks: list[tuple[float, dict[str, Any]]], at: float) -> int:
-    return max((int(mark["name"].removeprefix(MARK)) for when, mark in marks if when <= at), default=0)
+    """The step that was marked last before a time."""
+    return next((int(mark["name"].removeprefix(MARK)) for when, mark in reversed(marks) if when <= at), 0)
 
 
 def _parts(task: dict[str, Any], events: Iterable[dict[str, Any]]) -> dict[str, float]:

@@ -22,7 +22,7 @@ from sessions_app.rendering.arguments import secrets
 from sessions_app.rendering.toolline import ToolLine
 from sessions_app.views import zones
 from sessions_app.views.approvals import cards
-from sessions_app.views.session.addresses import event_url
+from sessions_app.views.session.addresses import Place, event_url
 from sessions_app.views.translated import translated
 
 register = template.Library()
@@ -35,6 +35,12 @@ register.filter(standing)
 @register.filter
 def first_line(value: str, limit: int = 120) -> str:
     return text.first_line(value, limit)
+
+
+@register.filter
+def folding(place: Place, turn: int) -> str:
+    """The end of a link that folds a turn, or opens it where it is folded."""
+    return place.with_fold(turn)
 
 
 @register.filter

@@ -113,6 +113,36 @@ def test_each_lens_is_where_it_was_after_reload_and_after_coming_back(open_page,
     stays_over_reload_and_back(page, row, top)
 
 
+def test_a_turn_is_folded_by_key_where_it_is_and_stays_so(open_page, long_session):
+    """Over windows that leave and come back, over a reload, until the key opens it again."""
+    page = open_page(address_of(long_session, "?show=everything&turn=30"))
+    page.evaluate("scrollBy(0, 500)")
+    row = first_in_sight(page)
+    turn, head = page.evaluate(
+        f"(({{ dataset: {{ turn }} }}) => [turn, `t-${{turn}}`])(document.getElementById('{row}').closest('.turn'))"
+    )
+    rows_of = f"document.querySelectorAll('#{head} > .rows [data-seq]').length"
+    page.locator(f"#{row}").evaluate("(row) => (row.closest('.group') ?? row).querySelector('summary').focus()")
+    page.keyboard.press("z")
+    page.wait_for_url(re.compile(f"folded={turn}(#|$)"))
+    until(page, f"{rows_of} === 0")
+    assert page.evaluate("document.activeElement.closest('.turn').id") == head
+    top = top_of(page, head)
+    assert 0 < top < 900, "what was folded is in sight"
+    for by in [*[1_500] * 8, *[-1_500] * 12]:
+        page.evaluate(TRAVEL, by)
+        if by < 0 and page.evaluate(f"document.querySelector('#{head}')?.getBoundingClientRect().top > 0"):
+            break
+    assert page.evaluate(rows_of) == 0 and page.evaluate(f"document.querySelectorAll('#{head}.folded').length") == 1
+    page.reload()
+    until(page, f"document.querySelectorAll('#{head}.folded').length === 1 && !document.querySelector('.htmx-request')")
+    page.locator(f"#{head} .turn-fold").focus()
+    page.keyboard.press("Enter")
+    until(page, f"{rows_of} > 0")
+    assert "folded" not in page.url
+    assert page.evaluate("document.activeElement.ariaExpanded") == "true"
+
+
 def test_the_back_button_undoes_a_jump_within_a_session(open_page, long_session):
     page = open_page(address_of(long_session, "?show=everything"))
     before = page.url

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Coalesce, Left
 
-from sessions_app.models import Approval, Turn
+from sessions_app.models import Approval, Event, Turn
 
 PAGE = 24
 """Turns of the outline that come with the page; others are fetched ``MORE`` at a time as it is scrolled."""
@@ -73,6 +73,13 @@ def first_seq(session_id: UUID, index: int) -> int | None:
     """First event of turn ``index``, or of the next turn when there is none of this number; None after the last."""
     turns = Turn.objects.filter(session_id=session_id, index__gte=index).order_by("index")
     return turns.values_list("first_seq", flat=True).first()
+
+
+def turns_of(session_id: UUID, seqs: list[int]) -> set[int]:
+    """The turns in which these events lie."""
+    if not seqs:
+        return set()
+    return set(Event.objects.filter(session_id=session_id, seq__in=seqs).values_list("turn", flat=True))
 
 
 COST = Coalesce(F("cost_recorded"), Decimal(0)) + Coalesce(F("cost_priced"), Decimal(0))

@@ -101,8 +101,10 @@ class Story(Timeline):
     No run goes on over the end of the events ``breaks``.
     """
 
-    def __init__(self, session: Session, is_marked: Marked, breaks: Iterable[int] = ()) -> None:
-        super().__init__(session.pk)
+    def __init__(
+        self, session: Session, is_marked: Marked, breaks: Iterable[int] = (), folded: Iterable[int] = ()
+    ) -> None:
+        super().__init__(session.pk, folded=folded)
         self.spans = hidden.known_of(session)
         self.is_running = session.status == Session.Status.RUNNING
         self.is_of_spans = session.origin == Session.Origin.OTLP
@@ -111,8 +113,8 @@ class Story(Timeline):
         self.known: dict[int, EventOrigin] = {}
         self.entries: dict[int, Entry] = {}
 
-    def rows(self) -> QuerySet[Event]:
-        rows = super().rows().exclude(LATE_SPANS) if self.is_of_spans else super().rows()
+    def _rows(self) -> QuerySet[Event]:
+        rows = super()._rows().exclude(LATE_SPANS) if self.is_of_spans else super()._rows()
         return hidden.in_sight(rows, self.session_id) if self.spans else rows
 
     def after(self, seq: int) -> Window:

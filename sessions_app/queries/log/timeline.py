@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -237,10 +238,17 @@ class Timeline:
     """The rows of a session: of its main flow, or of what a sub-agent did below the event ``under``."""
 
     def __init__(
-        self, session_id: UUID, show: str = "everything", under: int | None = None, without: Iterable[str] = ()
+        self,
+        session_id: UUID,
+        show: str = "everything",
+        under: int | None = None,
+        without: Iterable[str] = (),
+        folded: Iterable[int] = (),
     ) -> None:
+        """``folded``: turns of which only the first row is there."""
         self.session_id, self.show, self.under = session_id, show, under
         self.left_out = left_out(without)
+        self.folded = tuple(folded)
 
     def rows(self) -> QuerySet[Event]:
         """The events that have a row of their own.
@@ -248,6 +256,17 @@ class Timeline:
         A result that belongs to a call is shown with it. An event of a sub-agent without a parent stays
         in the main flow, so that every event is found somewhere.
         """
+        found = self._rows()
+        return found.exclude(~Q(seq__in=self._heads), turn__in=self.folded) if self.folded else found
+
+    @cached_property
+    def _heads(self) -> list[int]:
+        """The first row of each folded turn."""
+        rows = self._rows().filter(turn=OuterRef("index"), seq__range=(OuterRef("first_seq"), OuterRef("last_seq")))
+        turns = Turn.objects.filter(session_id=self.session_id, index__in=self.folded)
+        return list(turns.values_list(Subquery(rows.order_by("seq").values("seq")[:1]), flat=True))
+
+    def _rows(self) -> QuerySet[Event]:
         nested = Q(depth__gt=0, parent_seq__isnull=False)
         found = Event.objects.filter(session_id=self.session_id)
         found = found.exclude(nested) if self.under is None else found.filter(nested, parent_seq=self.under)

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from sessions_app.models import Session
-from sessions_app.queries.log import lenses
+from sessions_app.queries.log import lenses, outline
 from sessions_app.queries.log.call_order import Order
 from sessions_app.queries.log.timeline import APART, DEPTHS, hides, path_to
 from sessions_app.queries.retention import hidden
@@ -25,6 +25,8 @@ from ..pages import page_or_fragment, wants_fragment
 
 JOINED, EVERYTHING = "joined", "everything"
 """How the story is shown: runs of calls and notes joined, or each step; the other ``DEPTHS`` leave steps out."""
+FOLDS = 200
+"""Turns that an address folds at most: it stays below a kilobyte."""
 MOST = 2**31 - 1
 """The largest number that a column for ``seq`` holds."""
 
@@ -54,6 +56,8 @@ class Place:
     """The event up to which the transcript is shown, in a replay: one step after the other."""
     without: tuple[str, ...] = ()
     """Words of ``APART`` whose kinds are left out of every step."""
+    folded: tuple[int, ...] = ()
+    """Turns of the story of which only the head is shown."""
 
     @property
     def opened(self) -> frozenset[int]:
@@ -62,6 +66,19 @@ class Place:
     @property
     def kept(self) -> str:
         """What the links of a page say of its lens."""
+        return self._lens_kept + self.folds
+
+    @property
+    def folds(self) -> str:
+        """The end of an address that folds the same turns."""
+        return folds_of(self.folded)
+
+    def with_fold(self, turn: int) -> str:
+        """What a link says of the lens that folds a turn, or opens it where it is folded."""
+        return self._lens_kept + folds_of({*self.folded} ^ {turn})
+
+    @property
+    def _lens_kept(self) -> str:
         if self.lens == lenses.STORY:
             if self.show != JOINED:
                 return f"&show={self.show}{self.without_of(self.without)}"
@@ -80,6 +97,12 @@ class Place:
         if self.lens != lenses.TOOLS:
             return {}
         return asked_of(self.calls) | ({"sort": str(self.order)} if self.order else {})
+
+
+def folds_of(turns: Iterable[int]) -> str:
+    """The end of an address that folds these turns, or the first ``FOLDS`` of them."""
+    joined = ".".join(map(str, sorted(turns)[:FOLDS]))
+    return f"&folded={joined}" if joined else ""
 
 
 def place_in(session: Session, asked: QueryDict, usual: str = lenses.STORY) -> Place:
@@ -106,12 +129,25 @@ def place_in(session: Session, asked: QueryDict, usual: str = lenses.STORY) -> P
         ):
             show = EVERYTHING
     turn, start, end, near = (number(asked.get(name)) for name in ("turn", "from", "until", "near"))
+    folded = () if replay else _folded(session, asked.get("folded", ""), event)
     words = asked.get("q", "").strip()[:500]
     order = Order.named(asked.get("sort", "")) if lens == lenses.TOOLS else None
     path = path if event else []
     return Place(
-        lens, show, event, turn, start, end, near, words, path, calls_in(asked), order, usual, replay or None, without
+        lens, show, event, turn, start, end, near, words, path, calls_in(asked), order, usual, replay or None, without,
+        folded,
     )  # fmt: skip
+
+
+def _folded(session: Session, value: str, event: int | None) -> tuple[int, ...]:
+    """Turns to fold, ``3.7`` of an address; never one with a pending approval, or with the event that is looked for."""
+    turns = {turn for word in value.split(".")[:FOLDS] if (turn := number(word)) is not None}
+    if not turns:
+        return ()
+    shown = [event] if event else []
+    if session.pending_approvals:
+        shown += outline.pending_seqs(session.pk)
+    return tuple(sorted(turns - outline.turns_of(session.pk, shown)))
 
 
 def _apart(value: str) -> tuple[str, ...]:

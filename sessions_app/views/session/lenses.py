@@ -123,8 +123,8 @@ def rows_of(
     if place.lens == lenses.RAW:
         return lenses.Raw(session.pk)
     if place.show != JOINED:
-        return Timeline(session.pk, place.show, without=place.without)
-    return Story(session, said.marker(session), [covers["last_seq"]] if covers else [])
+        return Timeline(session.pk, place.show, without=place.without, folded=place.folded)
+    return Story(session, said.marker(session), [covers["last_seq"]] if covers else [], place.folded)
 
 
 def row_near(session: Session, place: Place, seq: int) -> int:

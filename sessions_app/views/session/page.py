@@ -103,7 +103,9 @@ def fitted(
     end = _signed_end(session, window, place, covers)
     marks = said.marks_of(session, window)
     window = replace(window, targets=answers.targets_in(session, window))
-    return layout.sections(window, place.opened, marks, end, whole=whole, form=lenses.form_of(place))
+    form = lenses.form_of(place)
+    folded = frozenset(place.folded) if place.lens == lens_queries.STORY else frozenset()
+    return layout.sections(window, place.opened, marks, end, whole=whole, form=form, folded=folded)
 
 
 def covered(session: Session) -> lenses.Covers | None:

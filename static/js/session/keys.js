@@ -4,7 +4,7 @@ import { CHOICES, chooseOnCard, closeChoice } from "../card-keys.js";
 import { isTyping } from "../keyboard.js";
 import { isRead, underBars } from "./frame.js";
 import { goTo, step as walk, walkedTo } from "./marks.js";
-import { base, closeInspector, closeSearch, focusTurn, go, toTheEnd } from "./navigation.js";
+import { base, closeInspector, closeSearch, focusTurn, foldTurn, go, toTheEnd } from "./navigation.js";
 import { showSide } from "./side.js";
 import { toggleStrip } from "./strip.js";
 import { awayBetween, bringBack, openedAway } from "./windows.js";
@@ -53,6 +53,12 @@ function turn(by) {
   }
   const mark = document.querySelector(`#outline li[data-turn="${here?.dataset.turn}"]`);
   (by > 0 ? mark?.nextElementSibling : to ? mark : mark?.previousElementSibling)?.querySelector("a")?.click();
+}
+
+function foldHere() {
+  const turns = [...document.querySelectorAll(".turn")];
+  const here = document.activeElement.closest("#timeline .turn") ?? turns.findLast(isRead) ?? turns[0];
+  if (here?.querySelector(".turn-fold")) foldTurn(here);
 }
 
 const seqHere = () => Number(current()?.dataset.seq ?? current()?.querySelector("[data-seq]")?.dataset.seq ?? stops()[inSight()]?.dataset.seq ?? 0);
@@ -150,7 +156,7 @@ const keys = {
   j: () => step(1), k: () => step(-1), "]": () => turn(1), "[": () => turn(-1), J: () => turn(1), K: () => turn(-1),
   w: () => walk("approval", 1, seqHere()), W: () => walk("approval", -1, seqHere()),
   x: () => walk("error", 1, seqHere()), X: () => walk("error", -1, seqHere()),
-  o: () => current()?.closest("details")?.querySelector("summary").click(), ".": fold,
+  o: () => current()?.closest("details")?.querySelector("summary").click(), ".": fold, z: foldHere,
   i: () => linkHere()?.click(), c: copy, n: () => hit(1), N: () => hit(-1),
   g: () => end("start"), G: () => end("end"), f: () => document.querySelector("[data-follow-toggle]")?.click(),
   0: () => choose(0), 1: () => choose(1), 2: () => choose(2), 3: () => choose(3), 4: () => choose(4), "!": toggleFailed,

@@ -1,8 +1,8 @@
 // Moving about in a session: windows of rows that join, links that stay on the page, the inspector beside it.
 
 import { enter } from "../kept-place.js";
-import { askFrame, eachFrame, holdInPlace, isRead, keepInPlace, underBars } from "./frame.js";
-import { keepPlace } from "./place.js";
+import { askFrame, eachFrame, holdAt, holdInPlace, isRead, keepInPlace, underBars } from "./frame.js";
+import { keepPlace, openAgain, openedNow } from "./place.js";
 import { openFacts, showSide } from "./side.js";
 import { join } from "./windows.js";
 
@@ -106,6 +106,26 @@ export async function go(href, seq, addressOf = () => href) {
   askFrame();
 }
 
+// Only the head of the turn is there, or all of it again: the server leaves its rows out of every window, so the address
+// says so, and what was read stays where it was.
+export async function foldTurn(turn) {
+  const link = turn.querySelector(":scope > .turn-head .turn-fold");
+  const { top } = turn.getBoundingClientRect();
+  const opened = openedNow();
+  const address = new URL(link.href);
+  address.searchParams.set("near", turn.dataset.first);
+  keepPlace();
+  htmx.trigger("#panes", "htmx:abort");
+  const loaded = await htmx.ajax("GET", address.pathname + address.search, { source: "#panes", target: "#timeline", swap: "outerHTML" }).then(() => true, () => false);
+  const head = byId(`t-${turn.dataset.turn}`);
+  if (!loaded || !head) return;
+  enter(link.href);
+  openAgain(opened);
+  holdAt(head, Math.max(top, underBars()));
+  head.querySelector(".turn-fold").focus({ preventScroll: true });
+  askFrame();
+}
+
 async function goToTurn(href) {
   await go(href);
   const first = document.querySelector("#timeline > .turn");
@@ -168,14 +188,15 @@ document.addEventListener("click", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   const link = event.target.closest("a");
   if (!link) return;
-  const own = link.closest("#outline a[href*='turn='], .turn-no, a[data-hit], a[data-inspect], [data-close-inspector], [data-close-search], [data-open-facts], .more[hx-get] > a");
+  const own = link.closest("#outline a[href*='turn='], .turn-no, .turn-fold, a[data-hit], a[data-inspect], [data-close-inspector], [data-close-search], [data-open-facts], .more[hx-get] > a");
   if (!own) return;
   const address = new URL(link.href);
   const turn = address.searchParams.get("turn");
   const seq = address.searchParams.get("event");
   event.preventDefault();
   if (link.matches(".more > a")) return; // htmx hears the click on what is around it
-  if (link.matches("[data-inspect]")) inspect(link.dataset.inspect, link.href);
+  if (link.matches(".turn-fold")) foldTurn(link.closest(".turn"));
+  else if (link.matches("[data-inspect]")) inspect(link.dataset.inspect, link.href);
   else if (link.matches("[data-close-inspector]")) closeInspector();
   else if (link.matches("[data-close-search]")) closeSearch();
   else if (link.matches("[data-open-facts]")) openFacts();

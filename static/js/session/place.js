@@ -20,9 +20,10 @@ function shownHere() {
 function placeNow() {
   const here = shownHere();
   const row = here?.matches("[data-seq]") ? here : here?.querySelector("[data-seq]");
-  const opened = [...timeline().querySelectorAll("details[open][id]")].filter((one) => one.checkVisibility()).slice(0, MOST_OPENED).map((one) => one.id);
-  return { seq: row?.dataset.seq ?? null, top: here?.getBoundingClientRect().top ?? 0, page: scrollY, opened, side: side().dataset.shows };
+  return { seq: row?.dataset.seq ?? null, top: here?.getBoundingClientRect().top ?? 0, page: scrollY, opened: openedNow(), side: side().dataset.shows };
 }
+
+export const openedNow = () => [...timeline().querySelectorAll("details[open][id]")].filter((one) => one.checkVisibility()).slice(0, MOST_OPENED).map((one) => one.id);
 
 // Called before the address changes as well: the entry that is left keeps its own place.
 export const keepPlace = () => keep(keyOfEntry(), placeNow());
@@ -32,6 +33,14 @@ async function windowAround(seq) {
   for (const name of ["event", "turn", "from", "until", "tab"]) address.searchParams.delete(name);
   address.searchParams.set("near", seq);
   await htmx.ajax("GET", address.pathname + address.search, { source: "#panes", target: "#timeline", swap: "outerHTML" }).catch(() => null);
+}
+
+// Opens again what was open before its rows came in anew.
+export function openAgain(ids) {
+  for (const id of ids) {
+    const row = document.getElementById(id);
+    if (row) { open(row); row.dataset.opened = ""; }
+  }
 }
 
 function open(row) {
@@ -48,10 +57,7 @@ function shown(row) {
 async function restore(place) {
   if (!place) return;
   if (place.seq && !rowOf(place.seq)) await windowAround(place.seq);
-  for (const id of place.opened) {
-    const row = document.getElementById(id);
-    if (row) { open(row); row.dataset.opened = ""; }
-  }
+  openAgain(place.opened);
   if (place.side === "files") showSide("files");
   const row = place.seq && shown(rowOf(place.seq));
   if (!row) { scrollTo({ top: place.page, behavior: "instant" }); return; }

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from .build import Page, asked, at, call, other, path_of, priced, result, said, session_with
+from sessions_app.services.approvals import requests
+
+from .build import BOT, Page, asked, at, call, other, path_of, priced, result, said, session_with
 
 FETCHED = {"HTTP_HX_REQUEST": "true"}
 WALL = json.dumps("<context>\nrepo x\n</context>\nMend the \u2192 fence.\n\n- First\n- Then\n" + "More words. " * 20)
@@ -184,3 +186,48 @@ def test_an_event_that_is_left_out_is_shown_where_a_link_leads_to_it(viewer, age
     assert 2 not in shown(viewer, session, "?show=everything&without=notes&event=3").seqs
     assert 2 in shown(viewer, session, "?show=everything&without=reasoning&event=2").seqs
     assert "A note" in shown(viewer, session, "?show=everything&without=notes&event=2").text
+
+
+THREE = [
+    asked("p1", "First, at some length: " + "go on, " * 40), said("m1", "One"),
+    call("c", "Read", {"path": "a.py"}), result("c"),
+    asked("p2", "Second", 60), said("m2", "Two", 61),
+    asked("p3", "Third", 120), said("m3", "Three", 121),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tail", "seqs"),
+    [
+        ("?folded=1", [1, 5, 6, 7, 8]), ("?folded=1.2", [1, 5, 7, 8]), ("?folded=3.x.9.", [1, 2, 3, 5, 6, 7]),
+        ("?show=everything&folded=1.3", [1, 5, 6, 7]), ("?show=conversation&folded=2", [1, 2, 5, 7, 8]),
+        ("?folded=1.2&event=3", [1, 2, 3, 5, 7, 8]), ("/rows?after=1&folded=2", [2, 3, 5, 7, 8]),
+        ("/rows?after=0&to=4&whole=1&folded=1", [1]), ("/rows?before=7&folded=1.2", [1, 5]),
+        ("?lens=tools&folded=1", [3]),
+    ],
+)  # fmt: skip
+def test_of_a_folded_turn_no_window_has_more_than_the_head(viewer, agent, tail, seqs):
+    """The address says which are folded, and a link to an event opens the turn that it is in."""
+    assert shown(viewer, session_with(agent, THREE), tail).seqs == seqs
+
+
+def test_the_head_of_a_turn_folds_it_and_opens_it_again(viewer, agent):
+    session = session_with(agent, THREE)
+    links = shown(viewer, session, "?show=everything&folded=2").all("a", **{"class": "turn-fold"})
+    assert [link["aria-expanded"] for link in links] == ["true", "false", "true"]
+    assert [link["href"] for link in links] == [
+        "?turn=1&show=everything&folded=1.2#t-1", "?turn=2&show=everything#t-2",
+        "?turn=3&show=everything&folded=2.3#t-3",
+    ]  # fmt: skip
+    assert not shown(viewer, session, "?replay=5").all("a", **{"class": "turn-fold"})
+    tabs = [link["href"] for link in shown(viewer, session, "?folded=2").all("a") if "data-lens" in link]
+    assert len(tabs) == 4 and all(str(href).endswith("&folded=2") for href in tabs), (
+        "they stay folded behind another lens"
+    )
+
+
+def test_a_turn_with_a_pending_approval_is_never_folded(viewer, agent):
+    session = session_with(agent, THREE)
+    requests.request(session, requests.Question("issue_refund", {"order": 4711}), by=BOT)
+    page = shown(viewer, session, "?folded=1.3&from=0")
+    assert {1, 5, 7, 8} <= set(page.seqs) and 2 not in page.seqs

@@ -119,6 +119,13 @@ class Section:
     """The prompt for which a person went back to before this turn."""
     instead_of: int | None = None
     """The prompt that the one of this turn took the place of."""
+    folded_at: int | None = None
+    """The first row of a turn of which only the head is shown."""
+
+    @property
+    def seq(self) -> int | None:
+        """The event that the head stands for."""
+        return self.head.entry.seq if self.head else self.folded_at
 
     @property
     def first_line(self) -> str:
@@ -144,16 +151,20 @@ def sections(
     *,
     whole: bool = False,
     form: Form | None = None,
+    folded: frozenset[int] = frozenset(),
 ) -> Fitted:
     """The rows of a window that fit, by turn. A run that holds a seq of ``opened`` is shown unfolded.
 
-    ``whole``: the window is known to begin where the rows of a turn do, which an event without a row may precede.
+    ``folded``: turns that are their heads alone. ``whole``: the window is known to begin where the rows of a turn do,
+    which an event without a row may precede.
     """
     form = form or STEPS
     rows, cut_above, cut_below = _fit(window, marks or {}, form)
     return Fitted(
         sections=[
-            _section(run, window, opened, signed_end, top=is_top, form=form)
+            _folded_section(run, window, form)
+            if run[0].entry.turn in folded and not isinstance(run[0], PrunedRow)
+            else _section(run, window, opened, signed_end, top=is_top, form=form)
             for run, is_top in _with_tops(_by_turn(rows) if form.by_turn else [rows] if rows else [], whole)
         ],
         first_seq=rows[0].entry.seq if rows else None,
@@ -234,6 +245,15 @@ def _section(
         abandoned_by=None if first.entry.depth else window.abandoned_by(first.entry.seq),
         instead_of=None if continued else rewound.get(turn.first_seq) if turn else None,
     )
+
+
+def _folded_section(rows: list[Row], window: Window, form: Form) -> Section:
+    """The head of a turn, with its prompt in one line however long that is."""
+    first = rows[0].entry
+    return Section(
+        window.turns.get(first.turn), first.turn, False, None, [], form.template,
+        abandoned_by=window.abandoned_by(first.seq), folded_at=first.seq,
+    )  # fmt: skip
 
 
 def _with_end(

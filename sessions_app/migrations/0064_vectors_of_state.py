@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """What programs keep may have a vector that a search compares, where the database has pgvector."""
 
-    dependencies = [("sessions_app", "0061_calls_and_audit_narrowed")]
+    dependencies = [("sessions_app", "0063_tries_of_file_texts")]
 
     operations = [
         migrations.AddField(
