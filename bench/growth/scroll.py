@@ -3,7 +3,7 @@
 Scrolls a long session in headless Chromium, slowed down, window by window, the first 100 steps under a trace; with
 ``--end`` then as fast as it comes to the last event. Says at some windows, at the end, and back at the beginning: the
 long tasks of the main thread since the row before, elements on the page, nodes that the browser keeps (texts and what
-is not collected yet are in it), JavaScript heap. Then which tasks of the steps were long by their own CPU, and what they
+is not collected yet are in it), JavaScript heap. Which tasks of the steps were long by their own CPU, and what they
 are made of. On a machine that has other work look at ``--slow 1``: a browser that slows itself down takes what others
 used for its own and does it three times more; there a task is long that took a quarter of 50 ms. ``--data FOLDER``
 keeps the installation, and the next run imports nothing. Needs the packages for development and Chromium.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from uuid import UUID
 
@@ -61,12 +62,6 @@ class SortValue(TypedDict):
     """What ``page`` adds to a session: the value that it is sorted by."""
 
     sort_value: Any
-
-
-class Passes(TypedDict):
-    """Whether a session of a list that is gone through passes."""
-
-    passes: bool
 
 
 SortedSession: TypeAlias = "WithAnnotations[Session, SortValue]"
@@ -179,10 +174,10 @@ def _narrowed_page(
     if narrowed.asked is None:
         return page(narrowed.found, sort, limit, cursor)
     asked = narrowed.found.select_related(None).only("pk").annotate(passes=narrowing.is_true(narrowed.asked))
-    kept: list[SortedSession] = []
+    kept: list[Any] = []  # with the annotations of both
     for _ in range(STRETCHES):
         looked_at = page(asked, sort, STRETCH, cursor)
-        kept += [one for one in looked_at.items if one.passes]
+        kept += filter(attrgetter("passes"), looked_at.items)
         cursor = looked_at.next_cursor
         if len(kept) > limit or cursor is None:
             break
