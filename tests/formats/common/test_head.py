@@ -69,3 +69,11 @@ def test_a_line_that_is_cut_off_is_not_parsed():
 def test_a_whole_line_without_its_line_break_counts():
     assert Head(b'{"a": 1}\n{"a": 2}').lines == [{"a": 1}, {"a": 2}]
     assert len(Head(b'{"a": 1}\n' * 60).lines) == 50
+
+
+@pytest.mark.parametrize("number", [str(10**19), str(-(10**20)), str(2**64), "9" * 5_000])
+def test_an_integer_of_any_length_does_not_hide_what_stands_behind_it(number):
+    data = b'{"nodes": [{"n": %s}], "$upg": {"format": "1"}}' % number.encode()
+    assert Head(data).keys == {"nodes", "$upg"}
+    assert Head(data).shape["$upg.format"] == "1"
+    assert "late" not in Head(b'{"n": [1,,], "late": %s}' % number.encode()).keys

@@ -1,6 +1,7 @@
 """Product graphs as sessions: what a graph knows of a run, its faults, and files made to hurt."""
 
 import gzip
+import io
 import json
 from decimal import Decimal
 
@@ -185,3 +186,14 @@ def test_the_date_of_a_decision_is_no_time_of_the_run():
     assert timed == {"early": None, "within": "2026-03-01T10:30:00+00:00", "late": None}
     dated = {event.text: event.data.get("dated") for event in events}
     assert dated == {"early": "2026-02-01T00:00:00Z", "within": None, "late": "2026-05-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize("first", ["edges", "nodes", "product"])
+def test_the_members_of_a_graph_come_in_any_order(first):
+    tree = json.loads(SAMPLE.read_bytes())
+    tree["nodes"][0].setdefault("properties", {})["nanoseconds"] = 10**19
+    tree["product"] = tree.get("product") or {"id": "p"}
+    others = {name: value for name, value in tree.items() if name not in (first, "$upg")}
+    data = json.dumps({first: tree[first], **others, "$upg": tree["$upg"]}).encode()
+    assert registry.detect(io.BytesIO(data))[0] == "upg"
+    assert sessions(data) == sessions(json.dumps(tree).encode())

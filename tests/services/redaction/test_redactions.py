@@ -9,9 +9,10 @@ from base64 import urlsafe_b64decode
 
 import pytest
 
-from sessions_app.models import AuditEntry, Session
+from sessions_app.models import AuditEntry, Event, Session, Workspace
 from sessions_app.services import audit
 from vcon_app.models import Export, Redaction
+from vcon_app.services.documents import documents
 from vcon_app.services.exports import export_jobs, export_options, redactions
 from vcon_app.services.redaction import redaction_drafts
 from vcon_app.services.redaction.redaction_rules import BadRule
@@ -24,6 +25,7 @@ from ..stored import written
 pytestmark = pytest.mark.django_db
 UUID = "0195c5f0-7d1e-8a00-b5d3-0e2a7c1f9b44"
 SECRET = "My card is 4711 0815 2342"
+REST = ("Thank you, Ana", "And the weather?", "It rains")
 
 
 def make(session, *rules, kind="PII Redaction", **more) -> Redaction:
@@ -37,7 +39,7 @@ def content(redaction: Redaction) -> dict:
 
 @pytest.fixture
 def session_with_secret(workspace):
-    drop(workspace, vcon(SECRET, "Thank you, Ana", "And the weather?", "It rains"), "chat.vcon")
+    drop(workspace, vcon(SECRET, *REST), "chat.vcon")
     return Session.objects.get()
 
 
@@ -143,6 +145,27 @@ def test_the_redacted_file_is_another_version_when_it_is_imported(workspace, ses
     assert link.session.metadata["version_of"] == str(session_with_secret.pk)
     assert link.session.event_count == session_with_secret.event_count
     assert "R109" in {finding["rule"] for finding in link.imported.findings}
+
+
+@pytest.mark.parametrize("keeps_uuid", [False, True])
+@pytest.mark.parametrize("original_first", [False, True])
+def test_a_redacted_and_the_unredacted_file_are_two_sessions_each_with_what_it_says(
+    workspace, session_with_secret, keeps_uuid, original_first
+):
+    """Whichever comes first, and however often each comes again: nothing of one is hidden or added by the other."""
+    redacted = content(make(session_with_secret, {"what": "event", "seq": 1}, {"what": "text", "seq": 3}))
+    redacted |= {"uuid": UUID} if keeps_uuid else {}
+    with documents.open_document(session_with_secret.import_links.get().document) as file:
+        files = [file.read(), json.dumps(redacted).encode()]
+    elsewhere = Workspace.objects.create(slug="elsewhere", name="Elsewhere")
+    for data in (files if original_first else files[::-1]) * 2:
+        assert drop(elsewhere, data, "chat.vcon").status == "done"
+    texts = sorted(
+        sorted(Event.objects.filter(session=session).exclude(text="").values_list("text", flat=True))
+        for session in Session.objects.filter(workspace=elsewhere)
+    )
+    left = ["It rains", "Thank you, Ana"]
+    assert texts == [["(content removed or absent)"] * 2 + left, ["And the weather?", left[0], SECRET, left[1]]]
 
 
 def test_a_large_session_is_left_to_a_worker(session_with_secret, monkeypatch):

@@ -26,6 +26,8 @@ OBJECTS = 50
 FOLLOWED = re.compile(rb"\}\s*\{")
 """Where one object follows another; within JSON it can stand in a text only."""
 OPENED = re.compile(r"[\s,]*\{")
+LONG = re.compile(rb"(?<![\d.eE+-])-?\d{19,}(?![\d.eE])")
+"""Integers that ijson refuses to read, of more than 64 bits, as tools write them in nanoseconds or from floats."""
 MARKS = {"start_map": "{", "start_array": "["}
 
 
@@ -108,25 +110,10 @@ class Head:
         Paths are ijson's (``session.entries.item.type``); only the first item of a list is told.
         Works on a document that is cut off.
         """
-        shape: dict[str, Any] = {}
-        path: list[str] = []  # one part for each container that is open
-        try:
-            # use_float: without it ijson 3.6.0 crashes the process on an integer of more than 4,300 digits
-            for event, value in ijson.basic_parse(self._text(), use_float=True, multiple_values=True):
-                if event == "map_key":
-                    path[-1] = value
-                    continue
-                if event.startswith("end_"):
-                    path.pop()
-                else:
-                    if len(path) <= SHAPE_LEVELS:
-                        shape.setdefault(".".join(path), MARKS.get(event, value))
-                    if event in MARKS:
-                        path.append("item" if event == "start_array" else "")
-                if not path or len(path) > MAX_DEPTH:  # the document ends, or nests to no purpose
-                    break
-        except (ijson.JSONError, UnicodeDecodeError):
-            pass  # the head is cut off in the middle, or is no JSON: what came before still counts
+        text = self.data.removeprefix(b"\xef\xbb\xbf")
+        shape, is_broken = _shape_of(text)
+        if is_broken and LONG.search(text):
+            shape, _ = _shape_of(LONG.sub(b"0", text))
         return shape
 
     @cached_property
@@ -137,9 +124,6 @@ class Head:
     def has_table(self, name: str, *columns: str) -> bool:
         """Whether it is a SQLite database with such a table."""
         return set(columns) <= set(self.tables[name]) if name in self.tables else False
-
-    def _text(self) -> io.BytesIO:
-        return io.BytesIO(self.data.removeprefix(b"\xef\xbb\xbf"))
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -157,6 +141,30 @@ def telling(plain: BinaryIO, claims: Callable[[Head], bool]) -> Head:
             break
     plain.seek(0)
     return head
+
+
+def _shape_of(text: bytes) -> tuple[dict[str, Any], bool]:
+    """See ``Head.shape``; and whether something stopped it before the end of the document."""
+    shape: dict[str, Any] = {}
+    path: list[str] = []  # one part for each container that is open
+    try:
+        # use_float: without it ijson 3.6.0 crashes the process on an integer of more than 4,300 digits
+        for event, value in ijson.basic_parse(io.BytesIO(text), use_float=True, multiple_values=True):
+            if event == "map_key":
+                path[-1] = value
+                continue
+            if event.startswith("end_"):
+                path.pop()
+            else:
+                if len(path) <= SHAPE_LEVELS:
+                    shape.setdefault(".".join(path), MARKS.get(event, value))
+                if event in MARKS:
+                    path.append("item" if event == "start_array" else "")
+            if not path or len(path) > MAX_DEPTH:  # the document ends, or nests to no purpose
+                break
+    except (ijson.JSONError, UnicodeDecodeError):  # cut off in the middle, or no JSON: what came before still counts
+        return shape, True
+    return shape, False
 
 
 def _gunzip(data: bytes, size: int) -> bytes:

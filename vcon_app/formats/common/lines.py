@@ -35,6 +35,7 @@ CONTINUING = (b" ", b"\t", b"}")
 """How the lines of an indented object begin. Those of the next one begin with its bracket."""
 MAX_TRIES = 64
 """Lines that looked like the end of a document and were not, before it is given up."""
+_DECODER = json.JSONDecoder()
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 _ESCAPES = re.compile(rb"(?<!\\)\\")
 """Where backslashes begin that follow one another."""
@@ -292,12 +293,14 @@ def _joined_objects(data: bytes, pointer: str, offset: int | None, why: str, *, 
 
 def _spans(data: bytes) -> Iterator[tuple[int, int]]:
     """Byte ranges of the objects that follow one another from the beginning."""
+    if not data.startswith(b"{"):  # a damaged file has such lines by the hundred thousand
+        return
     # surrogateescape keeps broken bytes countable: the spans are offsets in bytes, not in characters.
     text = data.decode(errors="surrogateescape")
-    decoder, at, start = json.JSONDecoder(), 0, 0
+    at, start = 0, 0
     while text.startswith("{", at):
         try:
-            _, stop = decoder.raw_decode(text, at)
+            _, stop = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             return
         end = start + len(text[at:stop].encode(errors="surrogateescape"))
