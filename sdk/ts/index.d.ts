@@ -64,6 +64,23 @@ export interface Usage {
   clientId?: string;
 }
 
+/** A vector, and the name of the model that made it: vectors of two models are not compared. */
+export interface Embedding {
+  model: string;
+  vector: number[];
+}
+
+export interface FoundValue {
+  key: string;
+  value: Json;
+  version: number;
+  at: string;
+  by: string;
+  /** What it was found by: vectors where an embedding was given and the desk's database has pgvector. */
+  method: "pgvector" | "full text";
+  score: number;
+}
+
 export interface Question {
   server?: string;
   context?: string;
@@ -190,16 +207,23 @@ export declare class Session {
   /** As the API answers it: the policy, what is due by it, and what was pruned. */
   retention(): Promise<Retention>;
 
-  setState(key: string, value: Json, scope?: Scope, which?: { ifVersion?: number }): Promise<number>;
+  setState(key: string, value: Json, scope?: Scope, which?: { ifVersion?: number; embedding?: Embedding }): Promise<number>;
   getState<T = Json>(key: string, fallback?: T, scope?: Scope): Promise<T>;
-  updateState<T = Json>(key: string, change: (value: T) => T | Promise<T>, scope?: Scope, fallback?: T): Promise<T>;
+  updateState<T = Json>(
+    key: string,
+    change: (value: T) => T | Promise<T>,
+    scope?: Scope,
+    fallback?: T,
+    which?: { embedding?: Embedding },
+  ): Promise<T>;
   deleteState(key: string, scope?: Scope): Promise<boolean>;
   clearState(): Promise<void>;
   searchState(
     words: string,
     scope?: Scope,
     limit?: number,
-  ): Promise<{ key: string; value: Json; version: number; at: string; by: string }[]>;
+    which?: { prefix?: string; embedding?: Embedding },
+  ): Promise<FoundValue[]>;
 
   /** Milliseconds; whether the desk has all that was recorded. */
   flush(timeout?: number): Promise<boolean>;

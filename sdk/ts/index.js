@@ -24,6 +24,7 @@ const ROLES = Object.fromEntries(Object.entries(KINDS).map(([role, kind]) => [ki
 const PAGE = 500; // events that the desk answers at once
 const RETENTION = ["ttlDays", "autoPrune", "pruneStrategy", "maxMessages", "immutable", "holdReason"];
 const LONG = 300_000; // ms for what the desk may need minutes for: a large file, a summary that a model writes
+const DEEPEST = 40; // objects inside of objects, of what is no JSON
 const SETTLE = 5000; // ms that what is read or asked waits for what was recorded before it
 
 export class Session extends State {
@@ -31,13 +32,14 @@ export class Session extends State {
   #opening;
   #delivery;
   #onError;
+  #isStrict;
   #opened;
   #run = crypto.randomUUID().replaceAll("-", "");
   #number = 0;
 
   constructor(id, appName = "agent", options = {}) {
     super();
-    const { userId, metadata, retention, title, url, apiKey, spool, onError = warn } = options;
+    const { userId, metadata, retention, title, url, apiKey, spool, strict = false, onError = warn } = options;
     const environment = globalThis.process?.env ?? {};
     const address = url ?? environment.COUNTERSIGN_URL;
     const key = apiKey ?? environment.COUNTERSIGN_API_KEY;
@@ -49,6 +51,7 @@ export class Session extends State {
     this.#opening = { agent: appName, external_id: this.id, title, user_id: userId, metadata };
     if (retention) this.#opening.retention = readRetention(retention);
     this.#onError = onError;
+    this.#isStrict = strict;
     const folder = folderOf(this.#desk, spool);
     const kept = new Spool(folder, this.#opening, onError);
     this.#delivery = new Delivery(this.#desk, (isFresh) => this.open(isFresh), kept, { ...options, onError });
@@ -91,7 +94,7 @@ export class Session extends State {
   }
 
   sendMessage(text, role = "assistant", { name, model, data, clientId } = {}) {
-    if (!KINDS[role]) throw new TypeError(`"${role}" is no role: use user, assistant or system`);
+    if (!KINDS[role]) return this.#wrong(new TypeError(`"${role}" is no role: use user, assistant or system`));
     const actor = name ? { kind: ACTORS[role], name } : undefined;
     return this.record(KINDS[role], { text, model, data, actor }, clientId);
   }
@@ -100,7 +103,9 @@ export class Session extends State {
     const usage = {};
     for (const [name, count] of Object.entries(counts)) {
       if (count === undefined) continue;
-      if (!Number.isSafeInteger(count) || count < 0) throw new TypeError(`${name} is ${count}: tokens are whole numbers from 0`);
+      if (!Number.isSafeInteger(count) || count < 0) {
+        return this.#wrong(new TypeError(`${name} is ${String(count)}: tokens are whole numbers from 0`));
+      }
       usage[snake(name)] = count;
     }
     return this.record("model_request", { model, usage, cost, data }, clientId);
@@ -118,10 +123,21 @@ export class Session extends State {
     return this.record("artifact", { text, data, parent_client_id: about || undefined }, clientId);
   }
 
-  /** Any event: its client id, empty where there was no room. The same client id again is the same event. */
+  /** Any event: its client id, empty where it was not recorded. The same client id again is the same event. */
   record(kind, fields = {}, clientId = `${this.#run}-${++this.#number}`) {
-    const event = JSON.stringify({ client_id: clientId, kind, at: new Date().toISOString(), ...fields });
-    return this.#delivery.put(event) ? clientId : "";
+    try {
+      const event = written({ client_id: clientId, kind, at: new Date().toISOString(), ...fields }, this.#isStrict);
+      return this.#delivery.put(event) ? clientId : "";
+    } catch (error) {
+      return this.#wrong(error);
+    }
+  }
+
+  /** What a program records of itself does not break it, unless it is asked to. */
+  #wrong(error) {
+    if (this.#isStrict) throw error;
+    this.#onError(error);
+    return "";
   }
 
   /** The person's message, then the block, which is given `reply(text)`; what it throws is recorded and thrown. */
@@ -280,6 +296,32 @@ function opener(desk, opening) {
 
 function message({ seq, text, at, actor }, role) {
   return { seq, role, text, at, name: actor.name };
+}
+
+/** An event as JSON; where not strict, what is no JSON in it as JavaScript writes it. */
+function written(event, isStrict) {
+  try {
+    return JSON.stringify(event);
+  } catch (error) {
+    if (isStrict) throw error;
+    return JSON.stringify(plain(event, DEEPEST, []));
+  }
+}
+
+function plain(value, depth, above) {
+  if (value === null || ["string", "number", "boolean", "undefined"].includes(typeof value)) return value;
+  if (typeof value !== "object" || typeof value.toJSON === "function" || !depth || above.includes(value)) return named(value);
+  const below = [...above, value];
+  if (Array.isArray(value)) return value.map((one) => plain(one, depth - 1, below));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one, depth - 1, below)]));
+}
+
+function named(value) {
+  try {
+    return String(value).slice(0, 10_000);
+  } catch (error) { // of its own toString
+    return `<${typeof value}: ${error.name}>`;
+  }
 }
 
 function snake(name) {

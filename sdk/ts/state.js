@@ -19,7 +19,7 @@ export class State {
   #temp = new Map();
   #versions = new Map();
 
-  async setState(key, value, scope = "session", { ifVersion } = {}) {
+  async setState(key, value, scope = "session", { ifVersion, embedding } = {}) {
     const written = JSON.stringify(value);
     if (written === undefined) throw new TypeError("the value is no JSON");
     [scope, key] = place(scope, key);
@@ -28,7 +28,8 @@ export class State {
       return 0;
     }
     const known = ifVersion ?? this.#versions.get(`${scope}:${key}`);
-    const kept = await this.#ask("PUT", scope, key, "", { scope, key, value: JSON.parse(written), if_version: known });
+    const body = { scope, key, value: JSON.parse(written), if_version: known, embedding };
+    const kept = await this.#ask("PUT", scope, key, "", body);
     this.#versions.set(`${scope}:${key}`, kept.version);
     return kept.version;
   }
@@ -41,11 +42,11 @@ export class State {
     return items.length ? items[0].value : fallback;
   }
 
-  async updateState(key, change, scope = "session", fallback) {
+  async updateState(key, change, scope = "session", fallback, { embedding } = {}) {
     for (let tried = 1; ; tried += 1) {
       const changed = await change(await this.getState(key, fallback, scope));
       try {
-        await this.setState(key, changed, scope);
+        await this.setState(key, changed, scope, { embedding });
         return changed;
       } catch (error) {
         if (!(error instanceof StateConflict) || tried === TRIES) throw error;
@@ -71,9 +72,8 @@ export class State {
     for (const name of this.#versions.keys()) if (name.startsWith("session:")) this.#versions.delete(name);
   }
 
-  async searchState(words, scope = "user", limit = 10) {
-    if (!words.trim()) return [];
-    return (await this.#ask("GET", scope, "", `?${new URLSearchParams({ scope, q: words, limit })}`)).items;
+  async searchState(words, scope = "user", limit = 10, { prefix = "", embedding } = {}) {
+    return (await this.#ask("POST", scope, "", "/search", { scope, q: words, limit, prefix, embedding })).items;
   }
 
   /** The desk keeps the user that a session began with: another's values are neither read nor written. */

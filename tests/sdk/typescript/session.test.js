@@ -189,6 +189,27 @@ test("what a killed process has not sent, the next one sends once, and what a ru
   proxy.close();
 });
 
+test("what is no JSON breaks no program, and is recorded as JavaScript writes it", async () => {
+  const told = [];
+  const session = new Session("ts-odd", "Shop", { onError: (error) => told.push(error.message) });
+  const circle = { name: "circle", when: new Date(0), big: 12n, none: undefined, call() { return 1; } };
+  circle.itself = [circle];
+  assert.equal(await session.toolCall("draw", circle, () => "drawn"), "drawn");
+  assert.equal(session.sendMessage("x", "critic"), "");
+  assert.equal(session.usage({ model: "m", inputTokens: 1.5 }), "");
+  assert.deepEqual(told, [
+    '"critic" is no role: use user, assistant or system', "inputTokens is 1.5: tokens are whole numbers from 0",
+  ]);
+  await session.flush();
+  const [call, result] = await session.events();
+  const { name, big, itself } = call.tool.arguments;
+  assert.deepEqual([name, big, itself, result.tool.result], ["circle", "12", ["[object Object]"], "drawn"]);
+  const strict = new Session("ts-odd", "Shop", { strict: true });
+  for (const wrong of [() => strict.record("note", { data: { big: 1n } }), () => strict.sendMessage("x", "critic")]) {
+    assert.throws(wrong, TypeError);
+  }
+});
+
 test("with whenFull wait nothing is dropped, and who awaits waits for room; strict throws", async () => {
   let isAway = true;
   const proxy = await inFront((_, response) => isAway && response.writeHead(503).end());
@@ -231,7 +252,11 @@ test("state has versions, and two writers lose nothing", async () => {
   await Promise.all(Array.from({ length: 8 }, (_, n) => add(n % 2 ? one : two)));
   assert.equal(await two.getState("app:count"), 8);
   await one.setState("user:language", "pt");
-  assert.equal((await two.searchState("pt"))[0].key, "language");
+  assert.deepEqual((await two.searchState("pt")).map((one) => [one.key, one.method]), [["language", "full text"]]);
+  const near = { embedding: { model: "m", vector: [3, 4] } };
+  await two.setState("memory/a", "nothing of it", "user", near);
+  const [nearest] = await two.searchState("pt", "user", 1, { prefix: "memory/", ...near });
+  assert.deepEqual([nearest.key, nearest.method], ["memory/a", "pgvector"]);
   await one.setState("step", { n: 1 }, "temp");
   assert.deepEqual(await one.getState("step", null, "temp"), { n: 1 });
   assert.equal(await two.deleteState("user:language"), true);

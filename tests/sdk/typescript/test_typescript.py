@@ -57,7 +57,7 @@ def test_the_client_against_a_desk(node, desk_server, agent_key):
     npm = shutil.which("npm")
     command = [npm, "--prefix", str(CLIENT), "test"] if npm else [node, "--test", str(HERE / "session.test.js")]
     said = finished(started(command, desk_server, agent_key))
-    assert re.search(r"^(#|ℹ) pass 14$", said, re.M), said
+    assert re.search(r"^(#|ℹ) pass 15$", said, re.M), said
     session = Session.objects.get(external_id="ts-1")
     assert (session.user_id, session.metadata, session.input_tokens) == ("ines", {"shop": "Porto"}, 10)
 

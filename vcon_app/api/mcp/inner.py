@@ -21,11 +21,17 @@ CALLER: ContextVar[HttpRequest] = ContextVar("caller")
 """The request that a tool is called in, or one that ``request_for`` made."""
 MOST_BYTES = 1_000_000
 """Of an answer: more than a model reads at once, and much less than the largest session."""
+MOST_OF_ONE = 32_000_000
+"""The same of one row, of which the beginnings are given."""
 KEPT = ("SERVER_NAME", "SERVER_PORT", "REMOTE_ADDR", "HTTP_HOST", "HTTP_AUTHORIZATION", "wsgi.url_scheme")
 
 
 class Refused(Exception):
     """The API says no; the message is its reason, in words for whoever asked."""
+
+
+class TooLarge(Refused):
+    """The answer has more bytes than may be read."""
 
 
 def request_for(member: Member) -> HttpRequest:
@@ -36,13 +42,15 @@ def request_for(member: Member) -> HttpRequest:
     return request
 
 
-async def get(path: str, query: Mapping[str, Any] | None = None) -> Any:
-    """What ``GET path`` answers to the caller: a JSON value, or text. Raises ``Refused``."""
+async def get(path: str, query: Mapping[str, Any] | None = None, *, most: int | None = None) -> Any:
+    """What ``GET path`` answers to the caller: a JSON value, or text. Raises ``Refused``; beyond ``most`` bytes
+    ``TooLarge``.
+    """
     asked = _request("GET", path)
     given = {name: value for name, value in (query or {}).items() if value not in (None, "")}
     asked.META["QUERY_STRING"] = urlencode(given)
     asked.GET = QueryDict(asked.META["QUERY_STRING"])
-    body, kind = await _answer(asked)
+    body, kind = await _answer(asked, most or MOST_BYTES)
     return orjson.loads(body) if kind.startswith("application/json") else body.decode()
 
 
@@ -51,7 +59,7 @@ async def post(path: str, value: Any) -> Any:
     asked = _request("POST", path)
     asked.content_type = "application/json"
     asked._body = json.dumps(value).encode()  # orjson refuses numbers of more than 64 bits, which the API is to refuse
-    return orjson.loads((await _answer(asked))[0])
+    return orjson.loads((await _answer(asked, MOST_BYTES))[0])
 
 
 def _request(method: str, path: str) -> HttpRequest:
@@ -65,15 +73,15 @@ def _request(method: str, path: str) -> HttpRequest:
     return request
 
 
-async def _answer(request: HttpRequest) -> tuple[bytes, str]:
+async def _answer(request: HttpRequest, most: int) -> tuple[bytes, str]:
     request.resolver_match = match = resolve(request.path)
     view = match.func if iscoroutinefunction(match.func) else sync_to_async(match.func)
     response: HttpResponseBase = await view(request, *match.args, **match.kwargs)
     body = b""
     async for piece in _pieces(response):
         body += piece
-        if len(body) > MOST_BYTES:
-            raise Refused(f"it is larger than {MOST_BYTES:,} bytes; read it page by page with the tools")
+        if len(body) > most:
+            raise TooLarge(f"it is larger than {most:,} bytes; read it page by page with the tools")
     if response.status_code >= 400:
         raise Refused(str(orjson.loads(body).get("detail", "it was refused")))
     return body, response.headers.get("Content-Type", "")

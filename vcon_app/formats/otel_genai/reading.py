@@ -224,13 +224,14 @@ class Conversation:
             for starter in self._starters[key]:
                 if starter in first:
                     first[starter] = min(first[starter], places[key])
-        found = [((*first[span.key], len(self._starters[span.key])), span, False) for span in spans]
+        levels = {span.key: self._forest.level(span.key) for span in spans}
+        found = [((*first[span.key], levels[span.key]), span, False) for span in spans]
         ends = self._ends_of_agents(spans)
         for span in spans:
             if self._kinds[span.key] == "tool" and span.is_over:
                 ended = span.end or LATEST
                 took = span.start is not None and ended > span.start
-                found.append(((span.order, ended, -1 if took else len(self._starters[span.key])), span, True))
+                found.append(((span.order, ended, -1 if took else levels[span.key]), span, True))
             elif span.key in ends:
                 found.append(((span.order, ends[span.key], MOST_LEVELS), span, True))
         return [(span, ended) for _, span, ended in sorted(found, key=lambda item: item[0])]
