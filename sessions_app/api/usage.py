@@ -22,9 +22,7 @@ from .schemas.usage import CallUsage, CallUsageQuery, UsagePage, UsageQuery, Usa
 router = Router(tags=["usage"])
 Group = Literal["day", "agent", "model", "session", "tool"]
 ABOUT = {"agent": "name", "session": "title", "tool": "calls"}
-A_YEAR = 366
-"""Rows of a page where nobody says how many: of each day some five are read, one for each origin."""
-Limit = Annotated[int, Query(A_YEAR, ge=1, le=MOST, description=f"rows of one page, at most {MOST}")]
+Limit = Annotated[int, Query(MOST, ge=1, le=MOST, description=f"rows of one page, at most {MOST}")]
 
 
 @router.get("/usage", auth=numbers_reader, response=UsagePage)

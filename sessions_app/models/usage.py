@@ -206,7 +206,8 @@ class UsageTotal(Measures):
     agent = models.CharField(max_length=36)
     """Empty: all agents."""
     span = models.CharField(max_length=5)
-    """day, month, or ever: all of them together, kept for sessions with any tags (``migrations/_agent_days_0033``)."""
+    """day, month, or, kept for sessions with any tags: ever, all months together (``migrations/_agent_days_0033``), and
+    whole, a day of all origins together (``migrations/_whole_days_0065``)."""
     start = models.DateField()
     origin = models.CharField(max_length=10)
     key = models.UUIDField()

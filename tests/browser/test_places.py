@@ -11,6 +11,7 @@ from django.utils import timezone
 from config.database.postgres import wait_until
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import ListColumns, Session
+from sessions_app.queries.sessions import narrowing, session_list
 from sessions_app.services import audit
 from sessions_app.services import sessions as session_services
 from sessions_app.services.log import events, links
@@ -249,3 +250,19 @@ def test_the_address_of_a_list_has_only_what_it_is_filtered_by(open_page, agent)
     page.wait_for_url(re.compile("min_cost"))
     assert page.url.endswith("/sessions/?min_cost=1")
     expect(page.get_by_text("Order 4711").first).to_be_visible()
+
+
+def test_a_list_that_has_to_look_at_many_sessions_goes_on_by_itself_until_it_has_seen_all(
+    open_page, agent, monkeypatch
+):
+    monkeypatch.setattr(narrowing, "FEW", 0)
+    monkeypatch.setattr(session_list, "STRETCH", 5)
+    for number in range(60):
+        session = session_of(agent, title=f"Session {number:02}", tags=["vip"] if number in (25, 50) else [])
+        Session.objects.filter(pk=session.pk).update(started_at=timezone.now() - timedelta(minutes=number))
+    page = open_page("/sessions/?tag=vip&status=idle")
+    expect(page.locator("[data-row]")).to_have_text(["Session 25", "Session 50"])
+    expect(page.get_by_text("Sessions that match all filters are not counted")).to_be_visible()
+    expect(page.get_by_role("link", name="Look further")).to_have_count(0)
+    page.goto(f"{page.url}&agent={agent.slug}&tool=nobody-has-it")
+    expect(page.get_by_text("No further sessions match")).to_be_visible()

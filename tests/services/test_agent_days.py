@@ -155,6 +155,28 @@ def test_usage_ever_is_the_months_together_also_when_it_is_made_anew(agent, work
 
 
 @pytest.mark.django_db
+def test_usage_of_whole_days_is_that_of_their_origins_together_also_when_it_is_made_anew(agent, work):
+    def sums(span: str) -> set[tuple[Any, ...]]:
+        found = UsageTotal.objects.filter(span=span, tag="00000000-0000-0000-0000-000000000000").order_by()
+        found = found.values_list("workspace", "kind", "agent", "start", "key")
+        named = ("sessions", "turns", "first_sessions", "here_recorded", "elsewhere_priced", "data", "output_tokens")
+        return set(found.annotate(**{f"sum_{name}": Sum(name) for name in named}))
+
+    def origins(span: str) -> int:
+        return UsageTotal.objects.filter(span=span).values("origin").distinct().count()
+
+    Session.objects.filter(pk=work[0].pk).update(origin="chat")
+    totals.fold()
+    append(work[0], call("d"), result("d"))
+    totals.fold()
+    assert sums("whole") == sums("day") and len(sums("whole")) > 5
+    assert (origins("day"), origins("whole")) == (2, 1)
+    totals.rebuild()
+    totals.fold()
+    assert sums("whole") == sums("day") and len(sums("whole")) > 5
+
+
+@pytest.mark.django_db
 def test_changes_that_nobody_takes_in_are_noticed(agent, work, monkeypatch):
     monkeypatch.setattr(agent_days, "LATE_CHANGES", AgentDayChange.objects.count() - 1)
     assert "changes of agents wait" in agent_days.late_notice()

@@ -174,11 +174,12 @@ class _Statement:
         agent = f"= ANY({self.agents})" if self.agents else "= ''"
         origin = "AND origin = ''" if self.only_erased else ""
         origin = "AND origin = %(origin)s" if self.parameters["origin"] else origin
+        day = "day" if origin or self.parameters["tag"] else "whole"
         return [
             f"SELECT {name} AS name, NULL::uuid AS session_id, {sessions} AS sessions, {NAMES}"
             f" FROM sessions_app_usagetotal WHERE workspace_id = %(workspace)s AND kind = %(kind)s"
             f" AND tag = countersign_usage_key(nullif(%(tag)s, '')) AND agent {agent}"
-            f" AND span = '{span}'{self._within('start', first, end)} {origin}{self.keys}"
+            f" AND span = '{day if span == 'day' else span}'{self._within('start', first, end)} {origin}{self.keys}"
             for span, first, end in self.days.spans(self.part, by_tag=bool(self.parameters["tag"]))
         ]
 
