@@ -76,6 +76,16 @@ DRILLS = (
     "services/imports/test_worker.py",
     "upgrades",
 )
+WAITING = (
+    "commands/test_backup.py",
+    "config/database/test_first_tables.py",
+    "config/database/test_full_disk.py",
+    "config/test_going_on.py",
+    "config/test_installation.py",
+    "config/test_up.py",
+    "upgrades/test_upgrade.py",
+)
+"""Files that wait for installations of their own, with databases of their own, for most of their minutes."""
 TESTS = Path(__file__).parent
 
 
@@ -93,6 +103,7 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the drills, and puts browser tests last: Playwright leaves an event loop in which no other can start.
 
+    Those that wait are spread among the others: beside each other they would leave both cores idle.
     Two tests with one id are an error: of those pytest-xdist runs the first alone, and says nothing.
     """
     twice = [nodeid for nodeid, times in Counter(item.nodeid for item in items).items() if times > 1]
@@ -103,7 +114,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.drill)
         if is_in_browser(item.path):
             item.add_marker(pytest.mark.flaky(reruns=1))
-    items.sort(key=lambda item: is_in_browser(item.path))
+    others = dict.fromkeys(item.path for item in items if not is_in_browser(item.path))
+    waiting = [path for place in WAITING if (path := TESTS / place) in others]
+    ranks = {path: float(rank) for rank, path in enumerate(path for path in others if path not in waiting)}
+    apart = len(ranks) / (len(waiting) + 1)
+    ranks |= {path: number * apart for number, path in enumerate(waiting, 1)}
+    items.sort(key=lambda item: (is_in_browser(item.path), ranks.get(item.path, 0.0), str(item.path)))
 
 
 @cache

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from .loopback import Server
 from .managed_agents_errors import ApiError, bad, new_id, page_of, within
 from .managed_agents_session import CUT, CUT_IN_A_FRAME, END, FakeSession
 from .managed_agents_world import World
@@ -82,7 +83,7 @@ class FakeManagedAgents:
         config = uvicorn.Config(
             self._app(), log_config=None, log_level="critical", lifespan="off", timeout_graceful_shutdown=0
         )
-        server = uvicorn.Server(config)
+        server = Server(config)
         server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         started = threading.Event()
 

@@ -81,13 +81,15 @@ class Shop:
     @contextmanager
     def serving(self, json_response: bool = False) -> Iterator[Shop]:
         """Answer until the block ends: as streams of events, or each answer as one JSON document."""
+        from .loopback import Server  # there is no package around what is run as a program
+
         listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         config = uvicorn.Config(
             self.server.streamable_http_app(json_response=json_response),
             log_config=None, log_level="critical", timeout_graceful_shutdown=0,
         )  # fmt: skip
-        server = uvicorn.Server(config)
+        server = Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), name="fake-mcp")
         thread.start()
         try:

@@ -27,6 +27,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from .loopback import Server
 from .slack_rules import is_block, is_modal
 
 TEAM, BOT, BOT_ID = "T0GARDEN1", "U0BOT0001", "B0BOT0001"
@@ -197,7 +198,7 @@ class FakeSlack:
                 Route("/commands/{number}", self._respond, methods=["POST"]),
             ]
         )
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="critical", lifespan="off"))
+        server = Server(uvicorn.Config(app, log_config=None, log_level="critical", lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="fake-slack")
         thread.start()
         try:

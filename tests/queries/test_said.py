@@ -45,25 +45,24 @@ def desk(agent) -> dict[str, Session]:
     return made
 
 
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        ("refund", "ab"), ("refund 4711", "ab"), ('"refund of order"', "a"), ("src/app", "a"),
-        ("app src models", "ac"), ("refund -models", "b"), ("-refund", "cde"), ('-"order 4711"', "cde"), 
-        ("nothing or models.py", "ae"), ("ref*", "ab"),
-        ("日本語", "d"), ("注文", "d"), ("本文", ""), ("title", "abcde"),
-        ('"title bx"', "b"), ("bx refund", "b"), ("absent", ""),
-        ("refund absent", ""), ("...", ""),
-    ],
-)  # fmt: skip
-def test_the_sessions_of_a_search(desk, agent, way, words, names):
-    if words == "src/app" and way != "rare":
-        names = "ac"  # many would have to be read: it is enough that the words stand near each other
-    for sort in ("-started", "title", "-cost"):
-        found = session_list.filtered(agent.workspace_id, SessionFilter(q=words))
-        listed = session_list.page(found, sort, 50, None).items
-        assert sorted(listed, key=lambda one: one.title) == [desk[name] for name in names]
-        assert session_list.totals(found, 100)["sessions"] == len(names)
+SAID_IN = {
+    "refund": "ab", "refund 4711": "ab", '"refund of order"': "a", "src/app": "a", "app src models": "ac",
+    "refund -models": "b", "-refund": "cde", '-"order 4711"': "cde", "nothing or models.py": "ae", "ref*": "ab",
+    "日本語": "d", "注文": "d", "本文": "", "title": "abcde", '"title bx"': "b", "bx refund": "b", "absent": "",
+    "refund absent": "", "...": "",
+}  # fmt: skip
+"""What is searched for, and the sessions of the desk that say it."""
+
+
+def test_the_sessions_of_a_search(desk, agent, way):
+    for words, names in SAID_IN.items():
+        if words == "src/app" and way != "rare":
+            names = "ac"  # many would have to be read: it is enough that the words stand near each other
+        for sort in ("-started", "title", "-cost"):
+            found = session_list.filtered(agent.workspace_id, SessionFilter(q=words))
+            listed = session_list.page(found, sort, 50, None).items
+            assert sorted(listed, key=lambda one: one.title) == [desk[name] for name in names], (words, sort)
+            assert session_list.totals(found, 100)["sessions"] == len(names), words
 
 
 def test_whoever_asks_one_by_one_stops_when_the_page_is_full(agent, monkeypatch):

@@ -118,11 +118,11 @@ def test_every_nul_of_a_long_line_is_replaced_and_no_backslash_is_split(shift: i
     assert line.value == {"a": text.replace("\0", "\ufffd")}
 
 
-def test_replacing_a_million_nuls_takes_a_few_times_their_size() -> None:
-    data = b'{"a": "' + b"\\u0000" * 1_000_000 + b'"}'
+def test_replacing_many_nuls_takes_a_few_times_their_size() -> None:
+    data = b'{"a": "' + b"\\u0000" * 200_000 + b'"}'
     tracemalloc.start()
     try:
-        assert line_reader._without_nul(data).count(b"\\ufffd") == 1_000_000
+        assert line_reader._without_nul(data).count(b"\\ufffd") == 200_000
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -63,29 +63,22 @@ def test_a_model_is_found_by_the_beginning_of_its_name(viewer, agent):
     assert titles(viewer.get("/search/?q=-model:claude")) == ["gpt-5"]
 
 
-@pytest.mark.parametrize(
-    ("typed", "found", "seqs"),
-    [
-        ("header", ["Talks", "Reads"], ["4", "3", "5", "6"]),
-        ("wrong header", ["Reads"], ["6"]),
-        ("header tool:bash", ["Reads"], ["5"]),
-        ("tool:Bash", ["Reads"], ["4", "5"]),
-        ("is:error header", ["Reads"], ["5"]),
-        ("is:error", ["Reads"], ["4"]),
-        ("file:app/models.py", ["Talks", "Reads"], ["4"]),
-        ("header -file:models.py", [], []),
-        ("header cost>1", ["Talks"], ["4"]),
-        ('agent:"invoice clerk"', ["Chinese"], []),
-        ("agent:invoice-clerk 注文", ["Chinese"], ["3"]),
-        ("مرحبا", ["Chinese"], ["4"]),
-        ("talks", ["Talks"], []),
-        ("on:2001-01-01", [], []),
-        ("head*", ["Talks", "Reads"], ["4", "3", "5", "6"]),
-    ],
-)
-def test_sessions_are_found_with_hits_that_lead_to_their_events(viewer, desk, typed, found, seqs):
-    answer = viewer.get("/search/", {"q": typed})
-    assert (sorted(titles(answer)), sorted(hits(answer))) == (sorted(found), sorted(seqs))
+FOUND = {
+    "header": (["Talks", "Reads"], ["4", "3", "5", "6"]), "wrong header": (["Reads"], ["6"]),
+    "header tool:bash": (["Reads"], ["5"]), "tool:Bash": (["Reads"], ["4", "5"]),
+    "is:error header": (["Reads"], ["5"]), "is:error": (["Reads"], ["4"]),
+    "file:app/models.py": (["Talks", "Reads"], ["4"]), "header -file:models.py": ([], []),
+    "header cost>1": (["Talks"], ["4"]), 'agent:"invoice clerk"': (["Chinese"], []),
+    "agent:invoice-clerk 注文": (["Chinese"], ["3"]), "مرحبا": (["Chinese"], ["4"]), "talks": (["Talks"], []),
+    "on:2001-01-01": ([], []), "head*": (["Talks", "Reads"], ["4", "3", "5", "6"]),
+}  # fmt: skip
+"""What is typed, the sessions that are found, and the events that their hits lead to."""
+
+
+def test_sessions_are_found_with_hits_that_lead_to_their_events(viewer, desk):
+    for typed, (found, seqs) in FOUND.items():
+        answer = viewer.get("/search/", {"q": typed})
+        assert (sorted(titles(answer)), sorted(hits(answer))) == (sorted(found), sorted(seqs)), typed
 
 
 def test_a_hit_is_marked_and_leads_to_its_event(viewer, desk):
@@ -111,24 +104,24 @@ def test_operators_are_chips_and_go_along_with_the_fields(viewer, desk):
     assert 'value="header cost&gt;1"' in page and titles(viewer.get("/search/?q=header+cost>1&tool=Bash")) == []
 
 
-@pytest.mark.parametrize(
-    ("query", "status", "says"),
-    [
-        ("q=is:purple", 400, "Search: is: “"), ("q=cost>x", 400, "is no amount of dollars"),
-        ("q=status:gone", 400, '"gone" is no status; use one of'), ("status=gone", 400, "is no status"),
-        ("mood=good", 400, "no filter of this name"), ("q=header&cursor=x", 400, "begin again without one"),
-        ("q=colour:red", 200, "“colour:” is no operator and is looked for as a word"),
-        ("q=agent:nobody", 200, "There is no agent “nobody” in this workspace"),
-        ("q=absent", 200, "Nothing was found"), ("", 200, "What can be searched for"), ("q=...", 200, "Nothing was"),
-    ],
+STANDS_FOR_NOTHING = (
+    ("q=is:purple", 400, "Search: is: “"), ("q=cost>x", 400, "is no amount of dollars"),
+    ("q=status:gone", 400, '"gone" is no status; use one of'), ("status=gone", 400, "is no status"),
+    ("mood=good", 400, "no filter of this name"), ("q=header&cursor=x", 400, "begin again without one"),
+    ("q=colour:red", 200, "“colour:” is no operator and is looked for as a word"),
+    ("q=agent:nobody", 200, "There is no agent “nobody” in this workspace"),
+    ("q=absent", 200, "Nothing was found"), ("", 200, "What can be searched for"), ("q=...", 200, "Nothing was"),
 )  # fmt: skip
-def test_what_stands_for_nothing_is_told_and_nothing_gets_lost(viewer, desk, query, status, says):
-    for path in ("/search/", "/sessions/"):
-        answer = viewer.get(f"{path}?{query}")
-        if path == "/search/":
-            assert says.replace("“", "").split(":")[-1].strip() in words(answer).replace("“", "")
-        assert answer.status_code == status
-    assert 'role="search"' in answer.content.decode()
+
+
+def test_what_stands_for_nothing_is_told_and_nothing_gets_lost(viewer, desk):
+    for query, status, says in STANDS_FOR_NOTHING:
+        for path in ("/search/", "/sessions/"):
+            answer = viewer.get(f"{path}?{query}")
+            if path == "/search/":
+                assert says.replace("“", "").split(":")[-1].strip() in words(answer).replace("“", ""), query
+            assert answer.status_code == status, (path, query)
+        assert 'role="search"' in answer.content.decode(), query
 
 
 def test_more_sessions_follow_without_a_gap(viewer, agent, monkeypatch):
