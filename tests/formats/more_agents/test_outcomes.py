@@ -10,8 +10,9 @@ import pytest
 
 from tests.formats.checks import jsonl
 from tests.formats.reads import events, read, sessions
+from tests.places import SAMPLES
 from vcon_app import registry
-from vcon_app.formats.agents import amp, cline, droid, grok, hermes, kimi, pi
+from vcon_app.formats.agents import amp, cline, droid, goose, grok, hermes, kimi, pi
 
 AT = "2026-03-02T08:00:00Z"
 
@@ -107,3 +108,13 @@ def test_a_stream_of_droid_that_lists_its_tools_is_not_taken_for_claude_code() -
     init = {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/w", "tools": ["Read"], "model": "tide-2"}
     said = {"type": "message", "role": "user", "id": "1", "text": "Hi", "timestamp": 1772438400000, "session_id": "s"}
     assert registry.detect(io.BytesIO(jsonl(init, said)))[0] == "droid"
+
+
+@pytest.mark.parametrize("left_out", ["working_dir", "description", "message_count", "id"])
+def test_the_totals_of_a_goose_session_count_whatever_else_its_first_line_says(left_out):
+    first, *messages = (json.loads(line) for line in (SAMPLES / "goose" / "session.jsonl").read_bytes().splitlines())
+    del first[left_out]
+    data = jsonl(first, *messages)
+    assert registry.detect(io.BytesIO(data))[0] == "goose"
+    (total,) = [event.usage for event in events(goose.read(io.BytesIO(data))) if event.kind == "model_request"]
+    assert total and (total.input_tokens, total.output_tokens) == (1200, 80)

@@ -19,6 +19,8 @@ NAME = "goose"
 SPEC = Spec(name=NAME, title="Goose", grows="lines")
 TOTALS = ("accumulated_input_tokens", "accumulated_cache_read_tokens", "accumulated_cache_write_tokens",
           "accumulated_output_tokens")  # fmt: skip
+FACTS = frozenset({"working_dir", "message_count", "description", "total_tokens", *TOTALS})
+"""Of the line that stands before the messages; a session that was run nowhere has no folder."""
 
 
 def detect(head: Head) -> bool:
@@ -88,7 +90,7 @@ class GooseReading(AgentReading):
         value, role = line.value, line.value.get("role")
         if role in ("user", "assistant"):
             yield from self.message(line, role, goose_pieces(value.get("content")), model=self.facts.model)
-        elif "working_dir" in value:
+        elif role is None and FACTS & value.keys():
             counts = [count_of(value.get(name)) for name in TOTALS]
             usage = Usage(*counts, quality="aggregate") if any(count is not None for count in counts) else None
             billing: dict[str, Any] = {"usage": usage, "request": "session"} if usage else {}
