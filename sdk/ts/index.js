@@ -179,7 +179,7 @@ export class Session extends State {
   async approve(tool, args, options = {}) {
     try {
       await this.flush(SETTLE);
-      return await ask(this.#desk, (await this.open()).id, tool, args, options);
+      return await ask(this.#desk, await this.#mine(), tool, args, options);
     } catch (error) {
       if (error instanceof TypeError) throw error;
       return { allowed: false, status: "failed", reason: String(error.message ?? error), edited: false };
@@ -275,7 +275,16 @@ export class Session extends State {
 
   /** What the desk answers at a path below this session. */
   async #ask(method, path, body, options) {
-    return exchange(this.#desk, method, `/api/v1/sessions/${(await this.open()).id}${path}`, body, options);
+    return exchange(this.#desk, method, `/api/v1/sessions/${await this.#mine()}${path}`, body, options);
+  }
+
+  /** Its id at the desk, which keeps the user that it began with: for another one nothing of it is read. */
+  async #mine() {
+    const { id, user_id: user } = await this.open();
+    if (this.userId && user !== this.userId) {
+      throw new DeskError(409, `this session is of the user "${user}", not of "${this.userId}"`);
+    }
+    return id;
   }
 }
 

@@ -49,8 +49,6 @@ class StateConflict(DeskError):
 class State:
     """The state of a session, for both kinds of session. None of it needs ``await``; each call is one exchange."""
 
-    user_id: str | None
-
     def __init__(self) -> None:
         self._temp: dict[str, Any] = {}
         self._versions: dict[tuple[str, str], int] = {}
@@ -139,7 +137,6 @@ class State:
         return found
 
     def _state(self, method: str, scope: str, key: str, query: str = "", body: bytes | None = None) -> dict[str, Any]:
-        self._refuse_other_user(scope)
         path = f"/api/v1/sessions/{self._opened()}/state{query}"
         try:
             answer = json.loads(self._exchange(method, path, body, BRIEF))
@@ -151,14 +148,6 @@ class State:
         if not isinstance(answer, dict):
             raise DeskError(0, "what answers there is no desk")
         return answer
-
-    def _refuse_other_user(self, scope: str) -> None:
-        """The desk keeps the user that a session began with: another's values are neither read nor written."""
-        self._opened()
-        if scope == "user" and self.user_id and self._user_there != self.user_id:
-            raise DeskError(409, f'this session is of the user "{self._user_there}", not of "{self.user_id}"')
-
-    _user_there: str
 
     def _opened(self) -> str:
         raise NotImplementedError

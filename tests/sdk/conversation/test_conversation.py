@@ -79,6 +79,36 @@ def test_messages_come_back_as_they_were_sent(desk):
     assert Event.objects.get(kind="tool_result").result == "shipped"
 
 
+def test_a_message_says_when_it_was_said_and_is_sent_again_without_being_two(desk):
+    blocks = [{"type": "text", "text": "At sea."}, {"type": "image", "source": "x"}]
+
+    async def talk():
+        session = Session("again", "Clerk", "ines", **desk)
+        for _ in range(2):
+            asked = {"role": "user", "content": "Where?", "timestamp": "2025-03-01T09:00:00Z", "idempotency_key": "m-1"}
+            await session.send_message(asked)
+        await session.send_message({"role": "assistant", "content": blocks})
+        with pytest.raises(ValueError, match="no time"):
+            await session.send_message({"role": "user", "content": "x", "timestamp": "noon"})
+        assert "At sea." in await session.export(format="md")
+        return await session.history(), await session.events()
+
+    (first, second), events = asyncio.run(talk())
+    assert (first["content"], first["timestamp"]) == ("Where?", "2025-03-01T09:00:00Z")
+    assert second["content"] == blocks and [event["text"] for event in events] == ["Where?", "At sea."]
+
+
+def test_a_session_of_another_user_is_not_read(desk):
+    with SyncSession("hers", "Clerk", "ines", **desk) as session:
+        session.message("private", "user")
+    other = SyncSession("hers", "Clerk", "rui", **desk)
+    for read in (other.history, other.events, other.retention, lambda: other.get_state("k")):
+        with pytest.raises(DeskError, match='of the user "ines", not of "rui"'):
+            read()
+    assert other.approve("pay", {}).status == "failed"
+    assert len(SyncSession("hers", "Clerk", **desk).history()) == 1
+
+
 def test_events_since_a_time(desk):
     base = datetime(2024, 1, 1, tzinfo=UTC)
 

@@ -7,11 +7,14 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from ..session import KINDS, LAST, AsyncSession
+from ..session import ACTORS, KINDS, LAST, AsyncSession
 
 Json = dict[str, Any]
 MOST = 2**31
 """More than any session has."""
+OWN = ("role", "content", "tool_calls", "timestamp", "idempotency_key")
+"""Members of a message that have a place of their own."""
+FORMATS = {"jsonl": "agnt5-jsonl", "md": "markdown"}
 
 
 class Session(AsyncSession):
@@ -30,21 +33,28 @@ class Session(AsyncSession):
         """Append ``{"role", "content"}``; what else it holds is kept with it. Answers its client id.
 
         ``role``: user, assistant, system, tool (a result, with ``tool_call_id``) or a word of your own. Of
-        ``tool_calls`` each is recorded as a call, too. Raises ``ValueError`` for a message without a role.
+        ``tool_calls`` each is recorded as a call, too. ``timestamp`` (RFC 3339, a datetime) is when it was said; the
+        same ``idempotency_key`` again is the same message, which is in the log once. Raises ``ValueError`` for a
+        message without a role, and for a time that is none.
         """
         role, content = message.get("role"), message.get("content", "")
         if not isinstance(role, str) or not role.strip():
             raise ValueError('a message needs a "role", such as user or assistant')
-        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-        more = {name: value for name, value in message.items() if name not in ("role", "content", "tool_calls")}
+        more = {name: value for name, value in message.items() if name not in OWN}
+        how: Json = {"client_id": message.get("idempotency_key")}
+        if message.get("timestamp") is not None:
+            how["at"] = _moment(message["timestamp"]).isoformat()
         if role == "tool":
             tool = {"call_id": message.get("tool_call_id"), "name": message.get("name"), "result": content}
-            kept = self.record("tool_result", tool=tool | {"status": "ok"}, data={"message": more})
+            kept = self.record("tool_result", tool=tool | {"status": "ok"}, data={"message": more}, **how)
         elif role in KINDS:
-            name = message.get("name") or message.get("agent")
-            kept = self.message(text, role, name=name, data={"message": more} if more else None)  # type: ignore[arg-type]
+            if not isinstance(content, str):
+                more["content"] = content
+            if name := message.get("name") or message.get("agent"):
+                how["actor"] = {"kind": ACTORS[role], "name": name}
+            kept = self.record(KINDS[role], text=_text(content), data={"message": more} if more else None, **how)
         else:
-            kept = self.record("note", text=text, data={"message": {"role": role, **more}})
+            kept = self.record("note", text=_text(content), data={"message": {"role": role, **more}}, **how)
         for call in message.get("tool_calls") or ():
             self.record("tool_call", tool=_called(call), parent_client_id=kept or None)
         return kept
@@ -72,9 +82,10 @@ class Session(AsyncSession):
     async def export(self, format: str = "jsonl") -> str:  # type: ignore[override]
         """A file of the session as text; for keys of viewers. Raises ``DeskError``.
 
-        ``jsonl``: a message a line, with timestamp, role, message, metadata, tool_calls; others by their names.
+        ``jsonl``: a message a line, with timestamp, role, message, metadata, tool_calls; ``md``: Markdown; others by
+        their names.
         """
-        return (await asyncio.to_thread(self._export, "agnt5-jsonl" if format == "jsonl" else format)).decode()
+        return (await asyncio.to_thread(self._export, FORMATS.get(format, format))).decode()
 
     def _since(self, since: int | str | datetime, limit: int, kind: str | None) -> list[Json]:
         if isinstance(since, int):
@@ -93,10 +104,19 @@ class Session(AsyncSession):
 
     def _said(self, event: Json, role: str) -> Json:
         more = event["data"].get("message")
-        return (more if isinstance(more, dict) else {}) | {
-            "role": role, "content": event["text"], "timestamp": event["at"], "name": event["actor"]["name"],
-            "seq": event["seq"],
+        said: Json = more if isinstance(more, dict) else {}
+        return {"content": event["text"]} | said | {
+            "role": role, "timestamp": event["at"], "name": event["actor"]["name"], "seq": event["seq"],
         }  # fmt: skip
+
+
+def _text(content: Any) -> str:
+    """What a content says: of blocks their texts, where they have any."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    texts = [block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)]
+    return "\n".join(texts) or json.dumps(content, ensure_ascii=False)
 
 
 def _called(call: Json) -> Json:
@@ -112,10 +132,10 @@ def _called(call: Json) -> Json:
 
 
 def _moment(given: str | datetime) -> datetime:
-    """Without a time zone: UTC."""
-    if isinstance(given, str):
+    """Without a time zone: UTC. Raises ``ValueError``."""
+    if not isinstance(given, datetime):
         try:
             given = datetime.fromisoformat(given)
-        except ValueError:
+        except (ValueError, TypeError):
             raise ValueError(f'"{given}" is no time: write 2024-01-31 or 2024-01-31T09:30:00Z') from None
     return given if given.tzinfo else given.replace(tzinfo=UTC)
