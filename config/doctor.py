@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from uuid import uuid4
 
 import psycopg
@@ -32,7 +33,8 @@ from vcon_app.services.imports import families
 from vcon_app.services.transparency import registering
 from vcon_app.services.trust import own_keys
 
-WORKER_SECONDS = 10
+WORKER_SECONDS, NOBODY_SECONDS = 10, 1
+"""How long a worker has to answer, and one where no part of any host shows a sign of life."""
 SCHEDULER_SECONDS = 10
 CLOCK_SECONDS = 5
 FREE_BYTES = 1024**3
@@ -57,7 +59,8 @@ def diagnose() -> list[Check]:
     if database.fault:
         return [database, *_of_this_host(has_tables=False)]
     with ThreadPoolExecutor(1) as aside:
-        answered = aside.submit(_one_line, worker_fault)  # it has ten seconds, in which all others are looked at
+        patience = WORKER_SECONDS if _is_anybody_there() else NOBODY_SECONDS
+        answered = aside.submit(_one_line, partial(worker_fault, patience))  # meanwhile all others are looked at
         before = [database, *_looked(BEFORE_WORKER)]
         has_tables = all(check.fault is None for check in before if check.name == "migrations")
         after = [*_looked(AFTER_WORKER)]
@@ -106,18 +109,26 @@ def _one_line(look: Callable[[], str | None]) -> str | None:
         return "the disk is full" if disk.is_full(fault) else health.first_line(fault)
 
 
-def worker_fault() -> str | None:
-    """Whether a worker takes a task from the broker and reaches the database."""
+def _is_anybody_there() -> bool:
+    """Whether a part shows its heartbeat on this host, or a scheduler anywhere; also where no table tells."""
+    try:
+        return heartbeats.is_running_here(settings.DATA_DIR) or heartbeats.is_led()
+    except Error:
+        return True
+
+
+def worker_fault(seconds: int) -> str | None:
+    """Whether a worker takes a task from the broker and reaches the database, within so many seconds."""
     fault = health.broker_fault()
     if fault:
         return fault
     token = uuid4().hex
     with psycopg.connect(make_conninfo(**connection_parameters()), autocommit=True) as listener:
         listener.execute(f"LISTEN {PONG_CHANNEL}")
-        pong.apply_async((token,), expires=WORKER_SECONDS)
-        if any(notice.payload == token for notice in listener.notifies(timeout=WORKER_SECONDS)):
+        pong.apply_async((token,), expires=seconds)
+        if any(notice.payload == token for notice in listener.notifies(timeout=seconds)):
             return None
-    return f"no worker answered within {WORKER_SECONDS} s"
+    return f"no worker answered within {seconds} s"
 
 
 def parts_fault() -> str | None:

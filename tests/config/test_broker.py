@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 from kombu.transport.pgmq import Channel
 from pgmq.base import PGMQConfig
 from psycopg.conninfo import conninfo_to_dict
@@ -20,6 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from config import broker, doctor
 from config.database.postgres import wait_until
 from config.env import BASE_DIR
+from config.models import PartHeartbeat
 from tests.config.tasks import sign_in_and_stay
 from tests.database_roles import as_owner
 
@@ -92,19 +94,30 @@ def numbers(book: Path, count: int) -> list[int]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_real_worker_takes_a_task_and_the_doctor_sees_it(worker, monkeypatch):
-    monkeypatch.setattr(doctor, "WORKER_SECONDS", 20)
-    assert doctor.worker_fault() is None
+def test_a_real_worker_takes_a_task_and_the_doctor_sees_it(worker):
+    assert doctor.worker_fault(20) is None
 
 
 @pytest.mark.django_db
 def test_while_a_worker_is_waited_for_the_doctor_looks_at_everything_else(monkeypatch):
     looked = threading.Event()
-    monkeypatch.setattr(doctor, "worker_fault", lambda: None if looked.wait(60) else "nothing else was looked at")
+    monkeypatch.setattr(doctor, "worker_fault", lambda seconds: None if looked.wait(60) else "nothing was looked at")
     monkeypatch.setattr(doctor, "AFTER_WORKER", [("clock", looked.set, "")])
     checks = doctor.diagnose()
     assert {check.name: check.fault for check in checks}["worker"] is None
     assert [check.name for check in checks][:5] == ["database", "migrations", "broker", "worker", "clock"]
+
+
+@pytest.mark.django_db
+def test_where_nothing_runs_the_doctor_waits_a_moment_for_a_worker(monkeypatch):
+    given = []
+    monkeypatch.setattr(doctor, "worker_fault", given.append)
+    doctor.diagnose()
+    PartHeartbeat.objects.create(
+        host="another", part="scheduler", leads=True, beat_at=timezone.now(), started_at=timezone.now()
+    )
+    doctor.diagnose()
+    assert given == [doctor.NOBODY_SECONDS, doctor.WORKER_SECONDS]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -30,7 +30,7 @@ OF_AUTH = ("auth_group_permissions", "auth_user_groups", "auth_user_user_permiss
 
 def made_by(command: list[str], parameters: dict[str, str], data_dir: object) -> None:
     environment = os.environ | {"DATABASE_URL": databases.url_of(parameters), "COUNTERSIGN_DATA_DIR": str(data_dir)}
-    done = subprocess.run(command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, timeout=150)
+    done = subprocess.run(command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

@@ -121,7 +121,7 @@ def test_an_upload_is_answered_507_and_nothing_is_left(where, workspace, documen
 
 @pytest.mark.django_db
 def test_the_doctor_says_it_in_one_line(monkeypatch):
-    def full() -> str | None:
+    def full(seconds: int) -> str | None:
         fault = psycopg.errors.DiskFull("could not extend file\nHINT: Check free disk space.")
         raise OperationalError(str(fault)) from fault
 
