@@ -60,13 +60,14 @@ def session_in(source: BinaryIO, *, unfinished_too: bool = False) -> Iterator[It
 
 def _has_ended(requests: list[Any], last_change: list[Any]) -> bool:
     """Whether the last request was answered, as far as the log goes. One that stops behind a plain member of that
-    request may have been read while it was written: the response comes behind it."""
+    request may have been read while it was written: the response comes behind it. The editor says ``modelState`` of
+    each that has a response; of what others wrote nobody knows, and it is told."""
     request = dict_of(requests[-1])
     if last_change[:2] == ["requests", len(requests) - 1] and last_change[2:] not in ([], ["response"]):
         return False
     if "modelState" in request:
         return dict_of(request["modelState"]).get("value") in ENDED
-    return "result" in request or request.get("isCanceled") is True
+    return "result" in request or request.get("isCanceled") is True or bool(list_of(request.get("response")))
 
 
 def changed(state: Any, change: dict[str, Any]) -> Any:
