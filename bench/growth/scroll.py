@@ -3,10 +3,11 @@
 Scrolls a long session in headless Chromium, slowed down, window by window, the first 100 steps under a trace; with
 ``--end`` then as fast as it comes to the last event. Says at some windows, at the end, and back at the beginning: the
 long tasks of the main thread since the row before, elements on the page, nodes that the browser keeps (texts and what
-is not collected yet are in it), JavaScript heap. Which tasks of the steps were long by their own CPU, and what they
-are made of. On a machine that has other work look at ``--slow 1``: a browser that slows itself down takes what others
-used for its own and does it three times more; there a task is long that took a quarter of 50 ms. ``--data FOLDER``
-keeps the installation, and the next run imports nothing. Needs the packages for development and Chromium.
+is not collected yet are in it), JavaScript heap. Then which tasks of the steps were long by their own CPU, and what
+they are made of. On a machine that has other work look at ``--slow 1``: a browser that slows itself down takes what
+others used for its own and does it three times more; there a task is long that took a quarter of 50 ms.
+``--data FOLDER`` keeps the installation, and the next run imports nothing. Needs the packages for development and
+Chromium.
 """
 
 from __future__ import annotations
@@ -62,6 +63,23 @@ STEP = """async (down) => {
     }
     return scrollY;
 }"""
+ON = """async () => {
+    let came = 0;
+    for (let more; came < 50 && (more = document.querySelector("#timeline > .more.after")); came += 1) {
+        for (let waited = 0; waited < 1_000 && more.isConnected; waited += 1) {
+            scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+            await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+    }
+    return came;
+}"""
+BACK = """async () => {
+    scrollTo({ top: 0, behavior: "instant" });
+    for (let quiet = 0, waited = 0; quiet < 5 && waited < 400; waited += 1) {
+        quiet = document.querySelector("#timeline [aria-busy]") ? 0 : quiet + 1;
+        await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+}"""
 SEEN = """() => ({
     tasks: longTasks.splice(0), elements: document.querySelectorAll("*").length,
     seq: Math.max(...[...document.querySelectorAll("#timeline [data-seq]")].map((row) => Number(row.dataset.seq))),
@@ -81,7 +99,10 @@ def main() -> None:
     with kept_installation(chosen.data) if chosen.data else installation() as environment:
         path, cookie = run(environment, "-m", "bench.growth.scroll", "enter", str(file)).splitlines()[-1].split()
         with served(environment) as url:
-            rows = list(read(url, f"{path}?lens={chosen.lens}", cookie, chosen.slow, chosen.windows, end=chosen.end))
+            rows: list[tuple[str, ...]] = []
+            for row in read(url, f"{path}?lens={chosen.lens}", cookie, chosen.slow, chosen.windows, end=chosen.end):
+                print(*row, sep="; ", flush=True)
+                rows.append(row)
     print(table(HEAD, rows))
     print(f"load {os.getloadavg()[0]:.1f}; a long task takes at least {LONG} ms; CPU slowed down {chosen.slow:g} ×")
 
@@ -100,15 +121,15 @@ def enter(file: str) -> str:
     from sessions_app.services.people import members
     from vcon_app.services.imports import import_jobs
 
-    workspace = workspaces.default_workspace()
-    if not Session.objects.filter(import_links__imported__filename=file).exists():
-        import_jobs.run(import_jobs.start_import(workspace, file, [Path(file).read_bytes()], by=audit.COMMAND).pk)
+    workspace, name = workspaces.default_workspace(), Path(file).name
+    if not Session.objects.filter(import_links__imported__filename=name).exists():
+        import_jobs.run(import_jobs.start_import(workspace, name, [Path(file).read_bytes()], by=audit.COMMAND).pk)
     admin = workspace.members.filter(role=Role.ADMIN).first()
     if not admin:
         admin = members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0]
     client = Client()
     client.force_login(admin.user)
-    session = Session.objects.get(import_links__imported__filename=file)
+    session = Session.objects.filter(import_links__imported__filename=name).earliest("pk")
     path = reverse("session-detail", args=[session.agent_id, session.pk])
     return f"{path} {client.cookies[settings.SESSION_COOKIE_NAME].value}"
 
@@ -173,8 +194,7 @@ def read(
         if end:
             tools.send("Emulation.setCPUThrottlingRate", {"rate": 1})
             yield _row(f"{windows + _to_the_end(page)}: the end", page, tools)
-        page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
-        page.wait_for_function("!document.querySelector('#timeline [aria-busy]')")
+        page.evaluate(BACK)
         yield _row("back at 1", page, tools)
         browser.close()
 
@@ -182,9 +202,8 @@ def read(
 def _to_the_end(page: Any) -> int:
     """Scroll until nothing more comes; the number of windows that came."""
     windows = 0
-    while page.evaluate("Boolean(document.querySelector('#timeline > .more.after'))"):
-        page.evaluate(STEP, True)
-        windows += 1
+    while came := page.evaluate(ON):
+        windows += came
     page.evaluate(SEEN)
     return windows
 

@@ -1,4 +1,4 @@
-"""How does every page look? ``python -m bench.looks [--only WORD] [--to FOLDER] [--axe | --lighthouse]``
+"""How does every page look? ``python -m bench.looks [--only WORD] [--part 2/4] [--axe | --lighthouse]``
 
 Opens every page of a desk with something on each in headless Chromium, at four widths, light and dark, and says where
 something is wider than the screen. Without options, pictures of all are made, and one sheet of them (docs/looks.jpg).
@@ -36,6 +36,7 @@ OVERFLOW = "document.documentElement.scrollWidth - innerWidth"
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--only", default="", help="pages whose name has this word")
+    options.add_argument("--part", default="1/1", help="of these pages: 2/4 is their second quarter")
     options.add_argument("--to", type=Path, help="where the pictures go (default: nowhere but the sheet)")
     options.add_argument("--sheet", type=Path, default=ROOT / "docs" / "looks.jpg")
     options.add_argument("--data", type=Path, help="where the desk is kept, filled once (default: nowhere)")
@@ -46,6 +47,7 @@ def main() -> None:
     with place as environment, served(environment, PORT) as url:
         said = json.loads(run(environment, "-m", "bench.looks", "furnish", str(transcripts.cached(LINES)[0])))
         pages = {name: path for name, path in said["pages"].items() if chosen.only in name}
+        pages = part_of(pages, chosen.part)
         if chosen.lighthouse:
             checks.lighthouse(url, said["cookie"], pages)
             return
@@ -76,6 +78,12 @@ def furnish(*files: str) -> dict[str, Any]:
     client = Client()
     client.force_login(admin.user)
     return {"cookie": client.cookies[settings.SESSION_COOKIE_NAME].value, "pages": desk.pages(workspace)}
+
+
+def part_of(pages: dict[str, str], part: str) -> dict[str, str]:
+    """Pages of one part, as ``2/4``: all parts have together what there is, each once."""
+    number, parts = map(int, part.split("/"))
+    return dict(list(pages.items())[len(pages) * (number - 1) // parts : len(pages) * number // parts])
 
 
 @contextmanager

@@ -124,6 +124,12 @@ def one_line(value: Any) -> str:
 
 
 @register.filter
+def isolated(value: str) -> str:
+    """A text within another that has no element of its own: words from right to left do not turn the others round."""
+    return f"\N{FIRST STRONG ISOLATE}{value}\N{POP DIRECTIONAL ISOLATE}"
+
+
+@register.filter
 def one_lines(values: Iterable[Any]) -> str:
     """Texts of strangers on one line, with commas between them."""
     return ", ".join(one_line(value) for value in values)

@@ -1,13 +1,18 @@
-"""The pages, once: nothing that axe-core objects to, nothing wider than the screen."""
+"""The pages, once: nothing that axe-core objects to, nothing wider than the screen; and a day of reviewing by keys."""
 
 from __future__ import annotations
 
+import re
 from itertools import cycle
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from bench.looks import checks, desk
+from config.database.postgres import wait_until
+from sessions_app.models import Approval, Comment, Session, Verdict
+
+from .conftest import PATIENCE
 
 WALKED = {
     "home", "sessions", "inbox", "queue", "agent", "usage", "audit", "oversight", "session-story", "session-tools",
@@ -81,3 +86,118 @@ def test_every_control_is_reached_with_the_tab_key(open_page, workspace):
             if stop % 10 == 0 and page.evaluate("unreached.size") == 0:
                 break
         assert page.evaluate(LEFT) == [], name
+
+
+STOPS = 120
+"""Times that the Tab key is pressed at most."""
+
+
+def tab_to(page: Page, selector: str, key: str = "Tab") -> None:
+    for _ in range(STOPS):
+        page.keyboard.press(key)
+        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(
+        f"{selector} is not reached: {page.url}, {page.evaluate('document.activeElement.outerHTML')[:200]}"
+    )
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def in_focus(page: Page, selector: str) -> None:
+    within = "(selector) => Boolean(document.activeElement.closest(selector))"
+    assert wait_until(lambda: page.evaluate(within, selector), PATIENCE), (
+        selector,
+        page.evaluate("document.activeElement.outerHTML")[:200],
+    )
+
+
+def test_a_day_of_reviewing_by_keyboard_alone(open_page, workspace):
+    """What is done by key leaves the focus where keys go on."""
+    admin = desk.furnish(workspace)
+    page = open_page("/", member=admin)
+
+    tab_to(page, "nav a[href='/sessions/']")
+    press(page, "Enter")
+    page.wait_for_url(re.compile("/sessions/"))
+    press(page, "/")
+    page.keyboard.type("invoice")
+    press(page, "Enter")
+    page.wait_for_url(re.compile("q=invoice"))
+    tab_to(page, "summary:has(+ .filter-fields)")
+    press(page, "Enter")
+    tab_to(page, "select[name=has_errors]")
+    page.keyboard.type("With")
+    tab_to(page, ".filter-fields ~ * button, .filter-fields button, .filter-go")
+    press(page, "Enter")
+    page.wait_for_url(re.compile("has_errors=true"))
+
+    press(page, "j", "Enter")
+    page.wait_for_url(re.compile("/chat/"))
+    session = Session.objects.get(pk=page.url.split("/chat/")[1][:36])
+    press(page, "/")
+    page.keyboard.type("invoice")
+    press(page, "Enter")
+    in_focus(page, "a[data-hit]")
+    press(page, "Enter")
+    in_focus(page, "#timeline [data-seq]")
+
+    press(page, "2")
+    page.wait_for_url(re.compile("lens=tools"))
+    expect(page.locator(".lenses [data-lens=tools]")).to_have_attribute("aria-current", "true")
+    press(page, "1")
+    page.wait_for_url(re.compile("lens=story"))
+
+    expect(page.locator("#comment-form")).to_be_visible()
+    press(page, "C")
+    in_focus(page, "#comment-form textarea")
+    page.keyboard.type("Was this asked?")
+    tab_to(page, "#comment-form button")
+    press(page, "Enter")
+    assert wait_until(lambda: Comment.objects.filter(session=session, text="Was this asked?").exists(), PATIENCE)
+    in_focus(page, "#comment-form button")
+    tab_to(page, ".verdict-form [name=verdict]", "Shift+Tab")
+    press(page, "Space")
+    tab_to(page, ".verdict-form button.primary")
+    press(page, "Enter")
+    assert wait_until(lambda: Verdict.objects.filter(session=session).exists(), PATIENCE)
+    in_focus(page, ".verdict-form button.primary")
+
+    press(page, "Escape")
+    press(page, "E")
+    in_focus(page, "details.export > summary")
+    tab_to(page, ".out-get")
+    assert page.evaluate("document.activeElement.checkVisibility()")
+    press(page, "Escape")
+    in_focus(page, "details.export > summary")
+    tab_to(page, "details:not(.export) > summary")
+    press(page, "Enter")
+    tab_to(page, "a[href*='/compare/']")
+    press(page, "Enter")
+    page.wait_for_url(re.compile("/compare/"))
+    tab_to(page, "main input[name=session]")
+    other = Session.objects.exclude(pk=session.pk).filter(event_count__gt=0).earliest("pk")
+    page.keyboard.type(str(other.pk))
+    press(page, "Enter")
+    page.wait_for_url(re.compile(f"session={session.pk}&session={other.pk}"))
+
+    page.goto("/approvals/")
+    press(page, "j")
+    chosen = page.locator(".inbox-row a[aria-current]").get_attribute("id")
+    press(page, "d")
+    in_focus(page, "#card-place textarea")
+    page.keyboard.type("Not today")
+    press(page, "Control+Enter")
+    asked = Approval.objects.get(pk=str(chosen).removeprefix("line-"))
+    assert wait_until(lambda: not Approval.objects.filter(pk=asked.pk, status="pending").exists(), PATIENCE)
+    in_focus(page, ".inbox-row, #card-place")
+
+    page.goto(desk.pages(workspace)["chat"])
+    in_focus(page, "textarea[name=text]")
+    page.keyboard.type("Good morning")
+    press(page, "Control+Enter")
+    page.wait_for_url(re.compile("/chat/"))
+    expect(page.get_by_text("Good morning").first).to_be_visible()

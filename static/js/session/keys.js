@@ -103,6 +103,12 @@ function replayFrom(seq) {
   location.assign(leave ? leave.href : `${base()}?replay=${Math.max(1, seq)}`);
 }
 
+function openExport() {
+  const summary = document.querySelector(".s-actions .export > summary");
+  summary?.focus();
+  if (summary && !summary.parentElement.open) summary.click();
+}
+
 function fold() {
   for (const one of [...document.querySelectorAll("#timeline details[open]"), ...openedAway()]) one.open = false;
 }
@@ -161,7 +167,7 @@ const keys = {
   g: () => end("start"), G: () => end("end"), f: () => document.querySelector("[data-follow-toggle]")?.click(),
   0: () => choose(0), 1: () => choose(1), 2: () => choose(2), 3: () => choose(3), 4: () => choose(4), "!": toggleFailed,
   F: () => document.querySelector("a[data-files]")?.click(),
-  C: () => commentOn(seqHere()), R: () => replayFrom(seqHere()),
+  E: openExport, C: () => commentOn(seqHere()), R: () => replayFrom(seqHere()),
   m: toggleStrip, M: () => document.querySelector("a[data-waterfall]")?.click(),
   "?": () => document.getElementById("help").showModal(),
 };

@@ -32,8 +32,9 @@ const placeAt = (event) => {
 
 function goTo(seq) {
   if (!seq) return null;
-  const show = new URL(location).searchParams.get("show");
-  return jump(`${base()}?event=${seq}${show ? `&show=${encodeURIComponent(show)}` : ""}`);
+  const asked = new URL(location).searchParams;
+  const kept = ["show", "folded"].filter((name) => asked.has(name)).map((name) => `&${name}=${encodeURIComponent(asked.get(name))}`);
+  return jump(`${base()}?event=${seq}${kept.join("")}`);
 }
 
 let pressed = null;
