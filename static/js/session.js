@@ -2,7 +2,6 @@
 
 import "./session/slices.js";
 import "./session/navigation.js";
-import "./session/found.js";
 import "./session/lenses.js";
 import "./session/rail.js";
 import "./session/menus.js";

@@ -69,6 +69,7 @@ LITERALLY = {
     "/api/v1/sessions/{session_id}/share-links/{share_link_id}": {"delete"},
     "/api/v1/sessions/{session_id}/share-links/{share_link_id}/accept": {"post"},
     "/api/v1/sessions/{session_id}/state": {"get", "put", "delete"},
+    "/api/v1/sessions/{session_id}/state/search": {"post"},
     "/api/v1/agents/{agent_id}/state": {"get"},
     "/api/v1/retention": {"get"},
     "/api/v1/retention/due": {"get"},

@@ -1,4 +1,4 @@
-// What a page is read without comes when it is needed first: keys with the walks, replay, cards, the composer.
+// What a page is read without comes when it is needed first: keys with the walks, replay, hits of a search, cards, the composer.
 
 import { lazy } from "./lazy.js";
 
@@ -19,6 +19,7 @@ document.addEventListener("focusin", ({ target }) => { if (target.matches("texta
 let watched = false;
 function look() {
   if (document.getElementById("replay")) import("./replay.js");
+  if (document.querySelector("#found mark")) import("./found.js");
   if (watched || !document.querySelector(".card.is-open")) return;
   watched = true;
   Promise.all([import("../attention.js"), import("../card-keys.js")])

@@ -25,7 +25,7 @@ READS = {
     ("get", f"{SESSION}/retention"), ("get", f"{SESSION}/pruned"),
     ("get", f"{SESSION}/stream"), ("get", SEED), ("get", ONE), ("get", f"{ONE}/events"), ("get", f"{ONE}/stream"),
     ("get", f"{ONE}/queue"), ("get", "/api/v1/approvals"), ("get", "/api/v1/approvals/{approval_id}"),
-    ("get", "/api/v1/approvals/{approval_id}/receipt"),
+    ("get", "/api/v1/approvals/{approval_id}/receipt"), ("post", f"{SESSION}/state/search"),
 }  # fmt: skip
 """What an agent reads: of its own."""
 EXECUTION = ("post", "/api/v1/approvals/{approval_id}/execution")
