@@ -138,16 +138,9 @@ def enter(file: str) -> str:
 def served(environment: dict[str, str], port: int = 8811) -> Iterator[str]:
     """The address of a web server on the installation."""
     command = [
-        "-m",
-        "uvicorn",
-        "config.asgi:application",
-        "--port",
-        str(port),
-        "--lifespan",
-        "off",
-        "--log-level",
-        "error",
-    ]
+        "-m", "uvicorn", "config.asgi:application", "--port", str(port), "--lifespan", "off", "--log-level", "error",
+        "--timeout-graceful-shutdown", "3",  # streams that a browser left open
+    ]  # fmt: skip
     web = subprocess.Popen([sys.executable, *command], cwd=ROOT, env=environment)
     url = f"http://127.0.0.1:{port}"
     try:
