@@ -28,14 +28,17 @@ function put(row, count) {
 // What was pressed in the box has the focus in the answer as well, or the first control of it: keys go on from there.
 let pressed = null;
 document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
-  const here = target.id === "review" && target.contains(document.activeElement) ? document.activeElement : null;
-  pressed = here && { action: here.form?.getAttribute("action"), place: [...here.form?.elements ?? []].indexOf(here) };
+  const here = document.activeElement;
+  if (target.id !== "review" || !target.contains(here)) return; // other parts of the page come meanwhile
+  pressed = { action: here.form?.getAttribute("action"), place: [...here.form?.elements ?? []].indexOf(here) };
 });
-document.addEventListener("htmx:afterSettle", () => {
-  if (!pressed || document.activeElement !== document.body) return;
-  const form = [...box().querySelectorAll("form")].find((one) => one.getAttribute("action") === pressed.action);
-  (form?.elements[pressed.place] ?? box().querySelector("a, button, input, summary"))?.focus({ preventScroll: true });
+document.addEventListener("htmx:afterSettle", ({ detail: { target } }) => {
+  if (target.id !== "review" || !pressed) return;
+  const { action, place } = pressed;
   pressed = null;
+  if (document.activeElement !== document.body) return;
+  const form = [...box().querySelectorAll("form")].find((one) => one.getAttribute("action") === action);
+  (form?.elements[place] ?? box().querySelector("a, button, input, summary"))?.focus({ preventScroll: true });
 });
 
 // The last event that was in sight is told when the page is left or hidden, and every half a minute.
