@@ -56,6 +56,11 @@ class Agent(models.Model):
     def is_built_in(self) -> bool:
         return self.runtime == self.Runtime.BUILT_IN
 
+    @property
+    def asks_models_here(self) -> bool:
+        """Whether the desk itself asks the models of its turns, and so counts their tokens."""
+        return self.runtime in (self.Runtime.LOCAL, self.Runtime.SCRIPTED, self.Runtime.BUILT_IN)
+
     def __str__(self) -> str:
         return self.name
 

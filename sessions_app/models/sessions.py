@@ -144,9 +144,9 @@ class Session(Tokens, Money):
 
     @property
     def asks_models_here(self) -> bool:
-        """Whether this desk itself asks the models in it, and so knows of every token."""
-        runtimes = (Agent.Runtime.LOCAL, Agent.Runtime.SCRIPTED, Agent.Runtime.BUILT_IN)
-        return self.agent.runtime in runtimes and self.origin not in (self.Origin.IMPORT, self.Origin.OTLP)
+        """Whether this desk itself asks the models in it, and so knows of every token: no program reports of it."""
+        reported = (self.Origin.IMPORT, self.Origin.OTLP, self.Origin.API)
+        return self.agent.asks_models_here and self.origin not in reported
 
     @property
     def all_models(self) -> list[str]:

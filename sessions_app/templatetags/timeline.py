@@ -87,7 +87,9 @@ def no_tokens(turn: Turn, session: Session) -> usage_words.NoTokens:
     """What stands in place of the tokens of a turn that has none."""
     is_running = session.status == Session.Status.RUNNING and turn.index == session.last_turn
     return usage_words.no_tokens_of_turn(
-        turn.copied_tokens, is_running=bool(turn.index) and is_running, asks_here=session.asks_models_here
+        turn.copied_tokens,
+        is_running=bool(turn.index) and is_running,
+        asks_here=turn.here and session.agent.asks_models_here,  # other turns were reported by a program
     )
 
 

@@ -53,6 +53,15 @@ def test_a_turn_that_rules_answered_says_that_no_model_did(reviewer, chat):
     assert "no model answered" in said and "no tokens yet" not in said and "not reported" not in said
 
 
+def test_what_a_program_reports_of_an_agent_of_the_desk_does_not_say_that_no_model_answered(reviewer, agent):
+    Agent.objects.update(runtime="local")
+    session = Session.objects.create(workspace_id=agent.workspace_id, agent=agent, origin="api")
+    reported = [EventDraft("user_message", "u", text="Is it done?"), EventDraft("agent_message", "a", text="It is.")]
+    events.append(session.pk, reported, origin=links.sent_by(audit.Actor("key", name="a program")))
+    said = words(reviewer.get(path(session)))
+    assert "not reported" in said and "no model answered" not in said
+
+
 def test_a_question_begins_a_chat_about_the_agent(reviewer, agent):
     assert BUILD in reviewer.get("/agents/refund-agent/").content.decode()
     shown = words(reviewer.get(BUILD))
