@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-import gzip
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
@@ -21,7 +19,7 @@ from typing import BinaryIO
 from ..drafts import EventDraft, FormatError, Json, SessionDraft
 from ..signing import cbor
 from .common import zips
-from .common.head import SIZES, Head, open_plain
+from .common.head import DAMAGE, SIZES, Head, open_plain
 from .common.jsonio import Unreadable, dumps, loads
 from .common.lines import Line
 from .common.records import is_sse, records
@@ -37,7 +35,6 @@ DEEPEST = 60
 """Lists and objects that are nested deeper are told as the JSON that they are."""
 PROSE = 20
 """Characters from which a text with a blank in it is kept before others, where there are too many."""
-DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError)
 HEADING = 2
 """Lines of a text before the first event of a session that are its own."""
 MARKUP = "#> "

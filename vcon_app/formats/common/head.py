@@ -29,6 +29,8 @@ OPENED = re.compile(r"[\s,]*\{")
 LONG = re.compile(rb"(?<![\d.eE+-])-?\d{19,}(?![\d.eE])")
 """Integers that ijson refuses to read, of more than 64 bits, as tools write them in nanoseconds or from floats."""
 MARKS = {"start_map": "{", "start_array": "["}
+DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError)
+"""What reading from ``open_plain`` raises where the compressed data is damaged or cut off."""
 
 
 class Head:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -23,6 +21,7 @@ from sessions_app.services.log.projections import stated_tools
 from sessions_app.services.log.sanitise import identifier, storable, text
 from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
+from vcon_app.formats.common.head import DAMAGE
 from vcon_app.formats.contract import LenientReader, PlacedReader, Verifier
 from vcon_app.models import Import, ImportedSession
 
@@ -179,7 +178,7 @@ class FileImporter:
             draft = _first_session(attempt, drafts)
             while draft is not None:
                 draft = self._append_session(attempt, draft, drafts)
-        except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        except DAMAGE as error:
             raise FormatError(f"the compressed data is damaged: {error}") from None
         if attempt.grown and self._is_signed(attempt):  # readers may come to the signature after the events
             raise Diverged(*attempt.grown)
