@@ -281,7 +281,7 @@ export class Session extends State {
   /** Its id at the desk, which keeps the user that it began with: for another one nothing of it is read. */
   async #mine() {
     const { id, user_id: user } = await this.open();
-    if (this.userId && user !== this.userId) {
+    if (this.userId && user && user !== this.userId) {
       throw new DeskError(409, `this session is of the user "${user}", not of "${this.userId}"`);
     }
     return id;

@@ -219,14 +219,15 @@ class _Recorded(State):
     def _opened(self) -> str:
         """The id of this session at the desk, made there if need be.
 
-        The desk keeps the user that it began with: for another one nothing of it is read. Raises ``DeskError``.
+        The desk keeps the user that it began with: for another one nothing of it is read. One that began without is
+        nobody's in particular. Raises ``DeskError``.
         """
         if not self._desk_id:
             said = json.loads(self._exchange("POST", "/api/v1/sessions", self._opening))
             self._user_there = str(said.get("user_id") or "")
             self._desk_id = str(said["id"])
             self._compare_retention()
-        if self.user_id and self._user_there != self.user_id:
+        if self.user_id and self._user_there not in ("", self.user_id):
             raise DeskError(409, f'this session is of the user "{self._user_there}", not of "{self.user_id}"')
         return self._desk_id
 

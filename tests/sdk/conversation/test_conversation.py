@@ -109,6 +109,15 @@ def test_a_session_of_another_user_is_not_read(desk):
     assert len(SyncSession("hers", "Clerk", **desk).history()) == 1
 
 
+def test_a_session_that_began_without_a_user_is_read_by_who_names_one(desk):
+    with SyncSession("nobodys", "Clerk", **desk) as session:
+        session.message("open", "user")
+    named = SyncSession("nobodys", "Clerk", "ines", **desk)
+    assert len(named.history()) == 1
+    with pytest.raises(DeskError, match="user"):
+        named.get_state("k", scope="user")
+
+
 def test_events_since_a_time(desk):
     base = datetime(2024, 1, 1, tzinfo=UTC)
 
