@@ -157,13 +157,15 @@ def test_a_day_of_reviewing_by_keyboard_alone(open_page, workspace):
     page.keyboard.type("Was this asked?")
     tab_to(page, "#comment-form button")
     press(page, "Enter")
-    assert wait_until(lambda: Comment.objects.filter(session=session, text="Was this asked?").exists(), PATIENCE)
+    expect(page.locator("#review .thread", has_text="Was this asked?")).to_be_visible()  # the answer is on the page
+    assert Comment.objects.filter(session=session, text="Was this asked?").exists()
     in_focus(page, "#comment-form button")
     tab_to(page, ".verdict-form [name=verdict]", "Shift+Tab")
     press(page, "Space")
     tab_to(page, ".verdict-form button.primary")
     press(page, "Enter")
     assert wait_until(lambda: Verdict.objects.filter(session=session).exists(), PATIENCE)
+    expect(page.locator("#review").locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0)
     in_focus(page, ".verdict-form button.primary")
 
     press(page, "Escape")

@@ -26,19 +26,21 @@ function put(row, count) {
 }
 
 // What was pressed in the box has the focus in the answer as well, or the first control of it: keys go on from there.
+// Each thread has a form with the address of the box's own, folded until somebody replies.
 let pressed = null;
 document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
   const here = document.activeElement;
   if (target.id !== "review" || !target.contains(here)) return; // other parts of the page come meanwhile
-  pressed = { action: here.form?.getAttribute("action"), place: [...here.form?.elements ?? []].indexOf(here) };
+  pressed = { id: here.form?.id, action: here.form?.getAttribute("action"), place: [...here.form?.elements ?? []].indexOf(here) };
 });
 document.addEventListener("htmx:afterSettle", ({ detail: { target } }) => {
   if (target.id !== "review" || !pressed) return;
-  const { action, place } = pressed;
+  const { id, action, place } = pressed;
   pressed = null;
   if (document.activeElement !== document.body) return;
-  const form = [...box().querySelectorAll("form")].find((one) => one.getAttribute("action") === action);
-  (form?.elements[place] ?? box().querySelector("a, button, input, summary"))?.focus({ preventScroll: true });
+  const forms = [...box().querySelectorAll("form")].filter((one) => one.id === id && one.getAttribute("action") === action);
+  const control = forms.map((form) => form.elements[place]).find((one) => one?.checkVisibility());
+  (control ?? box().querySelector("a, button, input, summary"))?.focus({ preventScroll: true });
 });
 
 // The last event that was in sight is told when the page is left or hidden, and every half a minute.
