@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from config.database.postgres import wait_until
 from sessions_app.models import Approval, CardView, Role
@@ -145,6 +145,25 @@ def test_a_new_one_comes_in_and_a_settled_one_changes_in_place(open_page, agent)
     page.keyboard.press("a")
     page.wait_for_timeout(200)
     assert waiting() == 1, "the card in front is settled: its keys decide nothing, and no other card's"
+
+
+def test_one_that_belongs_to_rows_that_are_still_coming_is_there_once(open_page, agent):
+    session = session_of(agent)
+    for number in range(20):
+        asks(session, tool=f"tool_{number}", client_id=f"c{number}")
+    page = open_page("/")
+    coming: list[Route] = []
+    page.route(re.compile("/approvals/more"), lambda route: coming.append(route))
+    page.goto("/approvals/")
+    # Playwright hands requests over only while it is asked for something.
+    assert wait_until(lambda: bool(page.evaluate("1") and coming), 60)
+    with page.expect_response(re.compile("/approvals/lines")):
+        last = asks(session, tool="tool_last", client_id="last")
+    assert page.locator(f"#row-{last.pk}").count() == 0
+    coming[0].continue_()
+    expect(page.locator(f"#row-{last.pk}")).to_have_count(1)
+    expect(page.locator(".inbox-row")).to_have_count(21)
+    assert page.evaluate("new Set([...document.querySelectorAll('.inbox-row')].map((row) => row.id)).size") == 21
 
 
 def test_a_more_urgent_one_moves_nothing_that_is_in_sight(open_page, agent):

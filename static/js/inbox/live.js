@@ -66,6 +66,10 @@ function place(row) {
     if (changed && shownId() === id && !isBeingFilledIn()) refresh(id);
   } else if (row.dataset.status === "pending") {
     const before = placeOf(row);
+    if (before?.matches(".inbox-more")) { // it comes with the next rows, or is asked for when those that are coming are here
+      if (before.querySelector(".htmx-request")) refreshRows([id]);
+      return;
+    }
     if (isOutOfSight(before)) list().insertBefore(row, before);
     else hold(row);
   } else held.delete(id);
