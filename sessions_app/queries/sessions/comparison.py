@@ -124,16 +124,23 @@ def _line(name: str, compared: Sequence[Side], shown: Sequence[Any]) -> Line:
 
 
 def _places(first: Sequence[Turn], other: Sequence[Turn]) -> Iterable[tuple[int | None, Turn]]:
-    """For each turn of ``other`` the number of the turn of ``first`` that it stands beside."""
+    """For each turn of ``other`` the number of the turn of ``first`` that it stands beside.
+
+    What comes before the first message is no turn of a prompt, and stands beside its like alone.
+    """
+    ours, theirs = bool(first and not first[0].index), bool(other and not other[0].index)
+    if theirs:
+        yield (0 if ours else None), other[0]
+    first, other = first[ours:], other[theirs:]
     matcher = SequenceMatcher(None, [_key(turn) for turn in first], [_key(turn) for turn in other], autojunk=False)
     for _, since, until, from_, to in matcher.get_opcodes():
         for offset in range(to - from_):
             at = since + offset
-            yield (at if at < until else None), other[from_ + offset]
+            yield (at + ours if at < until else None), other[from_ + offset]
 
 
 def _key(turn: Turn) -> str:
-    return re.sub(r"\W+", "", turn.prompt).lower()[:SAME] if turn.index else "before the first message"
+    return re.sub(r"\W+", "", turn.prompt).lower()[:SAME]
 
 
 def tools(compared: Sequence[Side]) -> list[Line]:

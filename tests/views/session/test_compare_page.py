@@ -48,6 +48,18 @@ def test_turns_stand_beside_those_with_the_same_prompt(reviewer, agent):
     assert f"?event={one.turns.get(index=2).first_seq}" in page.content.decode()
 
 
+def test_what_comes_before_the_first_message_stands_beside_its_like_alone(reviewer, agent):
+    setup = EventDraft(kind="system", key="s1", text="Started")
+    one = session_with(agent, [setup, asked("p1", "Count the jars", 0), said("m1", "Nine", 10)])
+    other = turns_of(agent, "Other", "Wipe shelf 7", "Send the list")
+    page = reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}")
+    rows = rows_of(page)
+    first = next(row for row in rows if row.startswith("Setup"))
+    assert "turn 0" in first and "turn 1" not in first
+    jars = next(row for row in rows if row.startswith("Count the jars"))
+    assert jars.count("turn 1") == 2, "prompts that differ stand beside each other by their order"
+
+
 def test_turns_of_a_resumed_session_take_no_longer_than_until_the_next(reviewer, agent):
     """Who resumes a session writes its earlier records once more, with the time of the resume."""
     new = [asked("p1", "First", 0), said("m1", "Answer", 10), asked("p2", "Second", 120), said("m2", "Answer", 130)]
