@@ -79,7 +79,9 @@ def _table_context(request: access.DeskRequest, asked: Asked) -> dict[str, Any]:
         "rows": rows, "count": count, "total": total, "groups": _groups(asked, shown),
         "label": _label(asked.by, GROUPS[asked.by], shown),
         "chart": pictures.picture_of(asked, period, shown, used, rows),
-        "has_runtime": asked.by not in NAMELESS, "all_sessions": asked.sessions_url(),
+        "has_runtime": asked.by not in NAMELESS and total.here.any,
+        "has_wallets": total.here.any or total.data is not None,
+        "all_sessions": asked.sessions_url(),
         "outside": reconciling.outside(period, total), "ever": asked.query(to="", **{"from": EVER}),
         "compared": reconciling.compared(request.member.workspace_id, asked.sessions_query(), total),
     }  # fmt: skip
