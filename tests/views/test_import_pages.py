@@ -135,7 +135,8 @@ def test_the_names_of_all_formats_stand_only_where_there_is_room(reviewer):
     upload(reviewer, ("words.txt", b"Dear Kim,\nthe jars are here."))
     read_all()
     assert "Known are" not in words(reviewer.get("/imports/"))
-    assert "Known are" in words(reviewer.get(f"/imports/{Import.objects.get().id}/"))
+    page = words(reviewer.get(f"/imports/{Import.objects.get().id}/"))
+    assert "Known are" not in page and "formats are read" in page and "Claude Code" in page
 
 
 def test_a_file_over_the_limit_is_refused_by_name_and_the_others_come_in(reviewer, settings):

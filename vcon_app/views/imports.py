@@ -189,6 +189,7 @@ def detail(request: access.DeskRequest, import_id: UUID) -> HttpResponse:
         "shown": _shown(imported, job_places.places(imported.workspace_id, [imported])),
         "groups": queries.grouped(imported.findings),
         "poll": queries.is_open(imported),
+        "formats": parts.read_formats() if registry.KNOWN in (imported.error or "") else [],
     }
     return page_or_fragment(request, "imports/detail.html", "imports/_detail.html", context)
 

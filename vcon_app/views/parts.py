@@ -191,9 +191,13 @@ def short_drop_zone(request: DeskRequest) -> Part | None:
     return Part("imports/_drop.html", {**_limits(), "short": True})
 
 
+def read_formats() -> list[tuple[str, str]]:
+    """Names and titles of the formats that files are imported from."""
+    return [(name, format.SPEC.title) for name, format in sorted(registry.readers().items())]
+
+
 def _limits() -> dict[str, Any]:
-    formats = [(name, format.SPEC.title) for name, format in sorted(registry.readers().items())]
-    return {"formats": formats, "limit": settings.MAX_UPLOAD_BYTES}
+    return {"formats": read_formats(), "limit": settings.MAX_UPLOAD_BYTES}
 
 
 def trust_anchors(request: DeskRequest, shown: dict[str, Any]) -> Part:
