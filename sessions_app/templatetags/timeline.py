@@ -22,7 +22,10 @@ from sessions_app.rendering.arguments import secrets
 from sessions_app.rendering.toolline import ToolLine
 from sessions_app.views import zones
 from sessions_app.views.approvals import cards
+from sessions_app.views.labels import label
 from sessions_app.views.session.addresses import Place, event_url
+from sessions_app.views.session.strategy_words import strategy_words
+from sessions_app.views.session.timeline.rows import KINDS
 from sessions_app.views.translated import translated
 
 register = template.Library()
@@ -30,11 +33,18 @@ HEAT = (1, 3, 9, 27)
 register.simple_tag(event_url, name="event_url")
 register.filter(urgency_key)
 register.filter(standing)
+register.filter(strategy_words)
 
 
 @register.filter
 def first_line(value: str, limit: int = 120) -> str:
     return text.first_line(value, limit)
+
+
+@register.filter
+def actor_label(kind: str) -> str:
+    """``User`` for ``person``: as the rows of a session call who has no name."""
+    return translated(KINDS[kind]) if kind in KINDS else label(kind)
 
 
 @register.filter

@@ -73,7 +73,7 @@ def test_what_goes_and_what_stays_is_said_before(admin, seen, agent, scripted_ag
     Session.objects.create(workspace_id=agent.workspace_id, agent=agent, parent=seen, title="Helper of it")
     continuations.continue_session(seen, scripted_agent, by=ASKER, origin="chat")
     page = admin.get(reverse("session-delete", args=[seen.pk])).content.decode()
-    for words in ("1 open question", "Helper of it", "continues it: its log begins with the", "tombstone"):
+    for words in ("1 pending approval", "Helper of it", "continues it: its log begins with the", "tombstone"):
         assert words in page
 
 

@@ -35,7 +35,7 @@ class HoldForm(forms.Form):
 
 
 class PruneForm(forms.Form):
-    strategy = forms.ChoiceField(choices=KINDS, required=False, label=gettext_lazy("What stays in sight"))
+    strategy = forms.ChoiceField(choices=KINDS, required=False, label=gettext_lazy("What stays visible"))
     window = forms.IntegerField(
         min_value=1, max_value=strategies.MOST, initial=KEPT, label=gettext_lazy("Messages at the end that stay")
     )
@@ -118,7 +118,7 @@ def _prune(request: access.DeskRequest, session: Session) -> HttpResponse | None
     done = advised.prune(session.pk, form.read(), by=access.actor(request))
     assert done is not None
     _tell(request, done.plan.messages, ngettext(
-        "%(count)d message is out of sight.", "%(count)d messages are out of sight.", done.plan.messages
+        "%(count)d message is hidden.", "%(count)d messages are hidden.", done.plan.messages
     ))  # fmt: skip
     return None
 
@@ -126,7 +126,7 @@ def _prune(request: access.DeskRequest, session: Session) -> HttpResponse | None
 def _show(request: access.DeskRequest, session: Session) -> None:
     shown = showing.show_again(session.pk, by=access.actor(request)).messages
     _tell(request, shown, ngettext(
-        "%(count)d message is in sight again.", "%(count)d messages are in sight again.", shown
+        "%(count)d message is visible again.", "%(count)d messages are visible again.", shown
     ))  # fmt: skip
 
 

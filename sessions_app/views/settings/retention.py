@@ -35,16 +35,16 @@ class RulesForm(forms.Form):
 
     ttl_days = forms.IntegerField(
         min_value=1, max_value=MOST_DAYS, required=False, label=gettext_lazy("Days"),
-        help_text=gettext_lazy("So many days after the last event came in, all messages go out of sight."),
+        help_text=gettext_lazy("All messages are hidden this many days after the last event."),
     )  # fmt: skip
     max_messages = forms.IntegerField(
         min_value=1, max_value=strategies.MOST, required=False, label=gettext_lazy("Messages"),
-        help_text=gettext_lazy("Of more than so many in sight, old ones go."),
+        help_text=gettext_lazy("Beyond this many, the oldest are hidden."),
     )  # fmt: skip
-    prune_strategy = forms.ChoiceField(choices=KINDS, required=False, label=gettext_lazy("What stays in sight"))
+    prune_strategy = forms.ChoiceField(choices=KINDS, required=False, label=gettext_lazy("What stays visible"))
     auto_prune = forms.BooleanField(
-        required=False, label=gettext_lazy("Prune by itself"),
-        help_text=gettext_lazy("Within ten minutes. Otherwise what is due is only listed."),
+        required=False, label=gettext_lazy("Prune automatically"),
+        help_text=gettext_lazy("Within ten minutes of being due. Otherwise what is due is only listed."),
     )  # fmt: skip
 
     def __init__(self, kept: dict[str, Any], *args: Any, **kwargs: Any) -> None:
@@ -61,7 +61,7 @@ class RulesForm(forms.Form):
         if said.get("auto_prune") and not (
             said.get("ttl_days") or said.get("max_messages") or said.get("prune_strategy")
         ):
-            self.add_error("auto_prune", _("There is nothing to prune by: say days or messages."))
+            self.add_error("auto_prune", _("There is nothing to prune by: enter days or messages."))
         return said
 
     def said(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, 422)
     workspaces.set_policy(request.member.workspace_id, form.said(), by=access.actor(request))
-    messages.success(request, _("The retention is saved. Nothing has gone out of sight yet: see what is due."))
+    messages.success(request, _("The retention is saved. Nothing is hidden yet: see what is due."))
     return redirect("retention")
 
 

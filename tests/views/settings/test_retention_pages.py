@@ -49,12 +49,12 @@ def in_sight(session):
 
 
 def test_an_admin_says_the_retention_of_the_workspace_and_sees_what_is_due(admin, reviewer, talk, workspace):
-    assert "None: everything stays in sight" in words(reviewer.get(SETTINGS))
+    assert "None: everything stays visible" in words(reviewer.get(SETTINGS))
     assert '<form method="post" action="/settings/retention/"' not in reviewer.get(SETTINGS).content.decode()
     assert reviewer.post(SETTINGS, {"max_messages": 5}).status_code == 403
     page = words(admin.post(SETTINGS, {"max_messages": 5, "auto_prune": "on"}, follow=True))
-    assert "The retention is saved" in page and "7 messages by sliding_window of 5" in page
-    assert "with the next sweep" in page and in_sight(talk) == 12
+    assert "The retention is saved" in page and "7 messages: all but the last 5" in page
+    assert "hidden within 10 minutes" in page and in_sight(talk) == 12
     assert sweeping.sweep() == 1 and in_sight(talk) == 5
     assert "Nothing is due." in words(reviewer.get(SETTINGS))
     admin.post(SETTINGS, {})
@@ -86,7 +86,7 @@ def test_a_hold_needs_a_reason_and_an_admin_lifts_it(admin, reviewer, talk):
     assert do(reviewer, talk, "hold", hold_reason=" ").status_code == 422
     page = words(do(reviewer, talk, "hold", hold_reason="Case <b>7</b>"))
     assert "on hold: nothing of it is pruned or deleted" in page and "“Case <b>7</b>”" in page
-    assert "only an admin lifts it" in page and "A retention of its own" not in page
+    assert "only an admin lifts it" in page and "Retention of this session alone" not in page
     for what, more in (("lift", {}), ("keep", {"max_messages": 2})):
         assert do(reviewer, talk, what, **more).status_code == 403
     assert do(reviewer, talk, "prune", window=2).status_code == 409
@@ -98,12 +98,12 @@ def test_a_hold_needs_a_reason_and_an_admin_lifts_it(admin, reviewer, talk):
 
 def test_pruning_by_hand_is_shown_before_it_is_done_and_shown_again_after(reviewer, talk):
     page = words(reviewer.get(f"{at(talk)}?window=5&strategy="))
-    assert "7 messages would go out of sight by sliding_window of 5; 5 would stay" in page and in_sight(talk) == 12
-    assert "7 messages are out of sight" in words(do(reviewer, talk, "prune", window=5, strategy=""))
+    assert "7 messages would be hidden (all but the last 5); 5 would stay" in page and in_sight(talk) == 12
+    assert "7 messages are hidden" in words(do(reviewer, talk, "prune", window=5, strategy=""))
     assert in_sight(talk) == 5 and "7 messages were pruned and are in the log" in words(reviewer.get(at(talk)))
-    assert "Nothing would go" in words(reviewer.get(f"{at(talk)}?window=5"))
+    assert "Nothing would be pruned" in words(reviewer.get(f"{at(talk)}?window=5"))
     page = words(do(reviewer, talk, "show"))
-    assert "7 messages are in sight again" in page and "shown again" in page and in_sight(talk) == 12
+    assert "7 messages are visible again" in page and "shown again" in page and in_sight(talk) == 12
     assert AuditEntry.objects.get(action="session.shown_again").actor_name == "Rosa"
     assert "earlier messages are left out" in words(reviewer.get(f"{at(talk)}?window=3&strategy=summarize_old"))
     for bad in ("?window=0", "?window=x", "?window=5&strategy=forget"):
@@ -129,10 +129,10 @@ def test_the_report_goes_on_where_it_ended(reviewer, agent, workspace, monkeypat
         session_with(agent, [asked(f"{n}a", "Q"), said(f"{n}b", "A")])
     workspaces.set_policy(workspace.pk, {"max_messages": 1}, by=BOT)
     first = words(reviewer.get(SETTINGS))
-    assert first.count("1 message by sliding_window of 1") == 2 and "Look at more sessions" in first
+    assert first.count("1 message: all but the last 1") == 2 and "Look at more sessions" in first
     last = sorted(Session.objects.values_list("pk", flat=True))[1]
     rest = words(reviewer.get(f"{SETTINGS}?after={last}"))
-    assert rest.count("1 message by sliding_window of 1") == 1 and "Look at more" not in rest
+    assert rest.count("1 message: all but the last 1") == 1 and "Look at more" not in rest
     assert reviewer.get(f"{SETTINGS}?after=x").status_code == 200
 
 
@@ -140,7 +140,7 @@ def test_an_admin_sees_what_would_go_before_saying_how_long_sessions_are_kept(ad
     later(5)
     assert "Sessions are kept for good." in words(reviewer.get(KEEP))
     page = admin.get(KEEP, {"keep_days": 3})
-    assert "What would go after 3 days" in words(page) and str(talk) in words(page)
+    assert "Would be deleted after 3 days" in words(page) and str(talk) in words(page)
     assert Workspace.objects.get(pk=workspace.pk).keep_days is None
     assert "Delete sessions after 3 days" in words(page)
     assert "Delete sessions after" not in words(reviewer.get(KEEP, {"keep_days": 3}))

@@ -56,7 +56,7 @@ def page_of(thing: Schedule | WebhookEndpoint | WebhookDelivery) -> str:
 
 def test_without_triggers_the_page_says_what_they_are_for(viewer):
     said = words(viewer.get("/triggers/"))
-    assert "No schedules yet" in said and "No webhooks yet" in said and "An admin makes them" in said
+    assert "No schedules yet" in said and "No webhooks yet" in said and "An admin creates them" in said
 
 
 def test_an_admin_makes_a_schedule_and_sees_its_next_times(admin, runner):

@@ -32,11 +32,11 @@ def shown(client, session, place=""):
 
 
 def test_one_line_stands_for_what_is_out_of_sight_and_opens(reviewer, long):
-    assert "Answer-24<" in shown(reviewer, long) and "pruned by" not in shown(reviewer, long)
+    assert "Answer-24<" in shown(reviewer, long) and "pruned:" not in shown(reviewer, long)
     prune(long, "keep_last_10")
     prune(long, "sliding_window", window_size=8)
     page = shown(reviewer, long)
-    assert page.count("pruned by") == 1 and "sliding_window of 8, keep_last_10" in page and "52 messages" in page
+    assert page.count("pruned:") == 1 and "all but the last 8, all but the last 10" in page and "52 messages" in page
     assert "Answer-24<" not in page and "Answer-26<" in page and "Question-29" in page
     opened = shown(reviewer, long, "/rows?run=1&to=104")
     assert "Answer-3<" in opened and "More of this run" in opened
@@ -46,7 +46,7 @@ def test_one_line_stands_for_what_is_out_of_sight_and_opens(reviewer, long):
 def test_a_line_stands_where_its_events_stood_whichever_way_one_comes(reviewer, long):
     prune(long, "keep_important", window_size=10)
     whole = shown(reviewer, long)
-    first = whole.count("pruned by")
+    first = whole.count("pruned:")
     assert first > 5
     seqs = lambda page: [int(one.split('"')[0]) for one in page.split('id="r-')[1:]]  # noqa: E731
     forth = seqs(whole)
@@ -66,7 +66,7 @@ def test_a_link_to_an_event_that_is_out_of_sight_shows_it(reviewer, long):
 def test_a_session_all_of_which_is_out_of_sight_says_so(reviewer, long):
     pruning.prune(long.pk, strategies.after_days(3), by=BOT)
     page = shown(reviewer, long)
-    assert "60 messages" in page and "ttl_days of 3" in page and 'id="e-' not in page
+    assert "60 messages" in page and "older than 3 days" in page and 'id="e-' not in page
     assert reviewer.get(path_of(long) + f"/rows?after={long.last_seq}&tail").status_code == 204
 
 
@@ -80,9 +80,9 @@ def test_the_facts_say_what_will_go_when_and_by_which_rule(reviewer, long):
     said = {"ttl_days": 30, "max_messages": 50, "auto_prune": True}
     policies.set_policy(long.pk, said, by=BOT)
     facts = " ".join(shown(reviewer, long, "/facts").split())
-    assert "10 messages by sliding_window of 50" in facts and "within 10 minutes" in facts and "refund-bot" in facts
+    assert "10 messages: all but the last 50" in facts and "within 10 minutes" in facts and "refund-bot" in facts
     sweeping.sweep()
     policies.set_policy(long.pk, {"immutable": True, "max_messages": 8}, by=BOT)
     facts = " ".join(shown(reviewer, long, "/facts").split())
-    assert "42 messages by sliding_window of 8" in facts and "the session is on hold" in facts
-    assert "10 messages by sliding_window of 50" in facts and "Countersign · rules" in facts
+    assert "42 messages: all but the last 8" in facts and "the session is on hold" in facts
+    assert "10 messages: all but the last 50" in facts and "Countersign · rules" in facts
