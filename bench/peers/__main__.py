@@ -3,7 +3,8 @@
 Arize Phoenix and MLflow, each installed in an environment ``DIRECTORY/phoenix`` and ``DIRECTORY/mlflow`` (``pip install
 arize-phoenix`` and ``mlflow``), are given the same sessions as this desk, by OTLP. Then all run side by side, and four
 pages of each are opened in headless Chromium with an empty cache, in turn, so that noise meets all alike: the seconds
-from the navigation until its content shows. The data stay in the directory for the next run (``--again``).
+from the navigation, in a window that has come to rest, until its content shows. Each is said as it comes. The data stay
+in the directory for the next run (``--again``).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from .products import PAGES, MLflow, Ours, Phoenix, Product
 
 LIMIT = 120_000
 """Milliseconds after which a page counts as not ready."""
+REST = 700
+"""Milliseconds for a new window: setting it up takes the browser 120 to 330 ms of CPU that are no product's."""
 HEAD = ("page", "ours s", "Phoenix s", "MLflow s", "Phoenix ×", "MLflow ×", "our JavaScript kB")
 CHROMIUM = ("--no-sandbox", "--disable-gpu")
 SCRIPTS = """performance.getEntriesByType("resource").filter(({ name }) => /\\.js($|\\?)/.test(name))
@@ -95,13 +98,16 @@ def opened(products: list[Product], trace: str, middle: str, runs: int) -> tuple
         cookies = {product: _signed_in(browser, product) for product in products}
         for number in range(runs + 1):
             for at, page in enumerate(PAGES):
+                said: list[str] = []
                 for product in products:
                     path, ready = places[product][at]
                     seconds, size = _opened(browser, f"{product.address}{path}", ready, cookies[product])
+                    said.append(f"{type(product).__name__} {seconds:.2f}")
                     if number:  # the first one warms what a server keeps
                         seen.setdefault((type(product).__name__, page), []).append(seconds)
                     if isinstance(product, Ours):
                         scripts[page] = size
+                print(f"{number} of {runs}, {page}: {', '.join(said)} s", flush=True)  # a long trace takes minutes
     return seen, scripts
 
 
@@ -124,6 +130,7 @@ def _opened(browser: Any, url: str, ready: str, cookies: list[Any]) -> tuple[flo
     context = browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True)
     context.add_cookies(cookies)
     page = context.new_page()
+    page.wait_for_timeout(REST)
     began = time.perf_counter()
     page.goto(url, wait_until="commit", timeout=LIMIT)
     page.wait_for_function(ready, timeout=LIMIT, polling=50)
