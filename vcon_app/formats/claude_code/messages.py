@@ -28,17 +28,16 @@ SYNTHETIC = "<synthetic>"
 
 def user(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """Tool results, then what was said. Several text blocks of a person are one message."""
-    blocks = _blocks(line)
+    blocks = _blocks(dict_of(line.value.get("message")))
     if not blocks:
         yield reading.unknown(line, "user message without content")
         return
-    results = [block.get("type") for _, _, block in blocks].count("tool_result")
-    for part, path, block in blocks:
-        if block.get("type") == "tool_result":
-            yield tool_result(reading, line, block, part, path, alone=results == 1)
-    if results == len(blocks):
+    results = [one for one in blocks if one[2].get("type") == "tool_result"]
+    for part, path, block in results:
+        yield tool_result(reading, line, block, part, path, alone=len(results) == 1)
+    if len(results) == len(blocks):
         return
-    others = [(part, path, block) for part, path, block in blocks if block.get("type") != "tool_result"]
+    others = [one for one in blocks if one[2].get("type") != "tool_result"]
     pieces = [p for part, path, block in others if _is_text(block) for p in pieces_of(block["text"], part, path)]
     attachments = [attachment(block) for _, _, block in others if not _is_text(block)]
     yield from prompt_events(reading, line, pieces, attachments, injected_line(line.value))
@@ -50,7 +49,8 @@ def assistant(reading: Reading, line: Line) -> Iterator[EventDraft]:
     A response is written as several lines with one ``message.id``; which of them counts is the
     importer's choice (the greatest output).
     """
-    message, blocks = dict_of(line.value.get("message")), _blocks(line)
+    message = dict_of(line.value.get("message"))
+    blocks = _blocks(message)
     if text_of(message.get("id")).startswith(REPEATING):
         blocks = [one for one in blocks if one[2].get("type") not in CALLS or not reading.links.get(one[2].get("id"))]
     billing, data = _billing(reading, line, message, blocks)
@@ -58,11 +58,12 @@ def assistant(reading: Reading, line: Line) -> Iterator[EventDraft]:
         yield line.event("model_request", actor=line.agent, data=data, **billing)
     elif not blocks:
         yield reading.unknown(line, "assistant message without content")
-    model = billing.get("model")
-    for part, path, block in blocks[:-1]:
-        yield _block(reading, line, block, part, path, {}, model=model)
-    for part, path, block in blocks[-1:]:
-        yield _block(reading, line, block, part, path, data, **billing)
+    last = len(blocks) - 1
+    for number, (part, path, block) in enumerate(blocks):
+        if number == last:
+            yield _block(reading, line, block, part, path, data, billing)
+        else:
+            yield _block(reading, line, block, part, path, {}, {"model": billing.get("model")})
 
 
 def _billing(
@@ -80,14 +81,19 @@ def _billing(
     if usage is None:
         return {"model": model or None, "cost": cost}, data
     request = text_of(message.get("id"))[:200] or line.key
-    if reading.outputs.add(request, sum([_characters(block) for _, _, block in blocks]), usage.output_tokens or 0):
+    characters = 0
+    for _, _, block in blocks:
+        characters += _characters(block)
+    if reading.outputs.add(request, characters, usage.output_tokens or 0):
         usage.quality = "placeholder"  # nobody else has it yet
-    return {"model": model or None, "usage": usage, "request": request, "cost": cost}, data | usage_data(message)
+    data |= usage_data(message)
+    return {"model": model or None, "usage": usage, "request": request, "cost": cost}, data
 
 
 def _block(
-    reading: Reading, line: Line, block: dict[str, Any], part: str, path: str, data: dict[str, Any], **billing: Any
-) -> EventDraft:
+    reading: Reading, line: Line, block: dict[str, Any], part: str, path: str, data: dict[str, Any],
+    billing: dict[str, Any],
+) -> EventDraft:  # fmt: skip
     kind = block.get("type")
     if kind == "text" and _is_text(block):
         return _text_event(line, block["text"], part, path, data, billing)
@@ -136,13 +142,15 @@ def _call(
     return line.event("tool_call", part=part, at_path=path, actor=line.agent, tool=tool, data=data, **billing)
 
 
-def _blocks(line: Line) -> list[Block]:
+def _blocks(message: dict[str, Any]) -> list[Block]:
     """The content of a message; a plain string is one text block."""
-    content = dict_of(line.value.get("message")).get("content")
+    content = message.get("content")
     if isinstance(content, str):
         return [("", "/message/content", {"type": "text", "text": content})]
     if not isinstance(content, list):
         return []
+    if len(content) == 1 and isinstance(content[0], dict):  # as nearly all are
+        return [("", "/message/content/0", content[0])]
     return [
         (
             f":{index}" if index else "",
@@ -164,5 +172,8 @@ def _is_text(block: dict[str, Any]) -> bool:
 
 def _characters(block: dict[str, Any]) -> int:
     """Visible characters that the model wrote."""
-    texts = [block.get("text"), block.get("thinking"), *dict_of(block.get("input")).values()]
-    return sum([len(text) for text in texts if isinstance(text, str)])
+    count = 0
+    for text in (block.get("text"), block.get("thinking"), *dict_of(block.get("input")).values()):
+        if isinstance(text, str):
+            count += len(text)
+    return count

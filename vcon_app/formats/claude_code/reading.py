@@ -29,8 +29,8 @@ class Reading(reading.Reading):
         self.facts = Facts(last_session)
         self.links = Links()
         self.outputs = Outputs()
-        self.previous = ""
-        """``uuid`` of the line before, to notice where the chain of parents jumps."""
+        self.previous = self._current = ""
+        """``uuid`` of the line before, to notice where the chain of parents jumps, and of the one that is read."""
         self._handlers = handlers
         self._prompts: dict[str, str] = {}
 
@@ -50,16 +50,18 @@ class Reading(reading.Reading):
         if finding := self.outputs.finding():
             yield finding
 
-    def events(self, line: Line) -> Iterator[EventDraft]:
+    def events(self, line: Line) -> Iterable[EventDraft]:
         kind = line.value.get("type")
         handler = self._handlers.get(kind) if isinstance(kind, str) else None
-        yield from handler(self, line) if handler else [self.unknown(line, unknown_type(kind))]
-        self.previous = text_of(line.value.get("uuid")) or self.previous
+        return handler(self, line) if handler else [self.unknown(line, unknown_type(kind))]
 
     def assign_key(self, line: Line) -> Iterable[Finding]:
         """Give a line its key and depth."""
         value = line.value
         uuid = value.get("uuid")
+        self.previous = self._current
+        if isinstance(uuid, str) and uuid:
+            self._current = uuid
         if isinstance(uuid, str) and 0 < len(uuid) <= ID_LIMIT:
             line.key = uuid
             self.facts.titles.note_line_id(uuid)

@@ -109,7 +109,11 @@ def _useful(structured: Any, text: str, size: int) -> Any:
             return {"exitCode": int(code[1])}
         return None if text or not structured else bounded(structured, size)
     repeated = REPEATED if text else frozenset({"originalFile", "originalFileContents", "original_file", "base64"})
-    kept = {key: value for key, value in structured.items() if key not in repeated and value not in (None, "", [])}
+    kept = {
+        key: value
+        for key, value in structured.items()
+        if key not in repeated and value is not None and value != "" and value != []
+    }
     if isinstance(file := kept.get("file"), dict):
         kept["file"] = scalars_of(file, repeated)
     return bounded(kept, size) or None

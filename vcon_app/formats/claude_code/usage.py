@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import Finding, Usage
-from ..common.values import count_of, dict_of, number_of, scalars_of
+from ..common.values import MOST_TOKENS, count_of, dict_of, number_of, scalars_of
 
 OPEN_RESPONSES = 64
 """Responses whose lines may still follow; Claude Code writes the lines of one response close together."""
@@ -26,7 +26,7 @@ def usage_of(message: dict[str, Any]) -> Usage | None:
     usage = message.get("usage")
     if not isinstance(usage, dict) or not usage:
         return None
-    split = dict_of(usage.get("cache_creation"))
+    split, details = dict_of(usage.get("cache_creation")), usage.get("output_tokens_details")
     hour = _count(split, "ephemeral_1h_input_tokens") if split else None
     written = _count(usage, "cache_creation_input_tokens") or (hour or 0) + _count(split, "ephemeral_5m_input_tokens")
     return Usage(
@@ -34,7 +34,7 @@ def usage_of(message: dict[str, Any]) -> Usage | None:
         cache_read_tokens=_count(usage, "cache_read_input_tokens"),
         cache_write_tokens=written,
         output_tokens=_count(usage, "output_tokens"),
-        reasoning_tokens=count_of(dict_of(usage.get("output_tokens_details")).get("thinking_tokens")),
+        reasoning_tokens=count_of(dict_of(details).get("thinking_tokens")) if details else None,
         cache_write_1h_tokens=hour,
     )
 
@@ -42,10 +42,11 @@ def usage_of(message: dict[str, Any]) -> Usage | None:
 def usage_data(message: dict[str, Any]) -> dict[str, Any]:
     """Other members of the usage object that have a price: speed, tier, server tools, calls inside the request."""
     usage = message["usage"]
-    stated = {name: usage[name] for name in PRICED if name in usage}
-    if stated.get("service_tier") == "standard":
-        del stated["service_tier"]
-    data = scalars_of(stated) if stated else {}
+    data = {}
+    if "speed" in usage or usage.get("service_tier") != "standard":
+        data = scalars_of({name: usage[name] for name in PRICED if name in usage})
+        if data.get("service_tier") == "standard":
+            del data["service_tier"]
     server = usage.get("server_tool_use")
     if server and (tools := {k: v for k, v in scalars_of(dict_of(server)).items() if v}):
         data["server_tool_use"] = tools
@@ -79,8 +80,8 @@ class Outputs:
         Whether that is too little for what was seen of the response so far; a later line may state more.
         """
         # Popped and set again: the dict keeps the order of use, so the oldest response is closed first.
-        before = self._open.pop(request, (0, 0))
-        seen, stated = self._open[request] = before[0] + characters, max(before[1], output_tokens)
+        before, known = self._open.pop(request, (0, 0))
+        seen, stated = self._open[request] = before + characters, known if known > output_tokens else output_tokens
         if len(self._open) > OPEN_RESPONSES:
             self._close(next(iter(self._open)))
         return _is_short(seen, stated)
@@ -111,4 +112,5 @@ def _is_short(characters: int, tokens: int) -> bool:
 
 
 def _count(usage: dict[str, Any], name: str) -> int:
-    return count_of(usage.get(name)) or 0
+    count = usage.get(name)
+    return count if type(count) is int and 0 <= count < MOST_TOKENS else count_of(count) or 0

@@ -13,7 +13,7 @@ from ...drafts import Draft, EventDraft, Finding, FormatError, SessionDraft
 from .calls import Calls
 from .facts import Facts
 from .lines import Item, Line, digest
-from .times import parse
+from .times import parse, plain_time
 from .values import bounded, text_of
 
 BUFFERED_LINES = 200
@@ -115,8 +115,10 @@ class Reading:
         yield self.session(complete=False)
         for item in chain(first_items, items):
             if isinstance(item, Line):
-                yield from self.timed(item)
-                yield from self.assign_key(item)
+                if doubts := self.timed(item):
+                    yield from doubts
+                if odd := self.assign_key(item):
+                    yield from odd
                 yield from self.told(item)
             elif isinstance(item, Finding):
                 yield from self.findings.limit(item)
@@ -154,7 +156,10 @@ class Reading:
 
     def timed(self, line: Line) -> Iterable[Finding]:
         """Set the time of a line; a finding when the time is doubtful."""
-        if stamp := line.value.get("timestamp"):
+        stamp = line.value.get("timestamp")
+        if plain := plain_time(stamp):  # as nearly all are
+            line.at = plain[0]
+        elif stamp:
             line.at, doubt = parse(stamp)
             if doubt:
                 return self.findings.limit(Finding(f"{self.name}.time", "info", line.pointer, doubt))

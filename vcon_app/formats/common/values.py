@@ -92,8 +92,9 @@ def too_deep(value: Any) -> bool:
     for _ in range(MAX_DEPTH):
         deeper: list[Any] = []
         for item in level:
-            children = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-            deeper += [child for child in children if isinstance(child, (dict, list))]
+            for child in item.values() if isinstance(item, dict) else item if isinstance(item, list) else ():
+                if isinstance(child, (dict, list)):
+                    deeper.append(child)
         if not deeper:
             return False
         level = deeper
