@@ -11,7 +11,7 @@ import ijson
 import pytest
 
 from vcon_app.formats.common.jsonio import MAX_DEPTH
-from vcon_app.formats.common.streamed import items, tokens
+from vcon_app.formats.common.streamed import LARGEST, PIECE, events, items, tokens
 
 VALUES: list[Any] = [
     {"a": {"b": [1, 2.5, None, True, "x", [], {}]}, "c": {}},
@@ -67,3 +67,23 @@ def test_deep_nesting_takes_no_memory_for_its_paths() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5_000_000
+
+
+class Pieces(io.BytesIO):
+    """A stream that remembers how much was asked for at once."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.sizes: list[int] = []
+
+    def read(self, size: int | None = -1) -> bytes:
+        self.sizes.append(size or 0)
+        return super().read(size)
+
+
+def test_a_long_text_is_read_in_growing_pieces_and_what_follows_in_small_ones() -> None:
+    text, numbers = "é" * 2 * LARGEST, list(range(PIECE))
+    stream = Pieces(json.dumps([text, numbers]).encode())
+    assert [value for event, value in events(stream) if event == "string"] == [text]
+    assert max(stream.sizes) == LARGEST
+    assert stream.sizes[-1] == PIECE

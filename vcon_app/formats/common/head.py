@@ -16,6 +16,7 @@ import ijson
 from . import utf16
 from .jsonio import MAX_DEPTH, Unreadable, loads
 from .sqlite.opening import Tables, tables_in
+from .streamed import events
 
 SIZES = (64 * 1024, 1024 * 1024, 16 * 1024 * 1024)
 """How much is looked at before giving up: a first line may be 27 KB long, an attachment megabytes."""
@@ -150,8 +151,7 @@ def _shape_of(text: bytes) -> tuple[dict[str, Any], bool]:
     shape: dict[str, Any] = {}
     path: list[str] = []  # one part for each container that is open
     try:
-        # use_float: without it ijson 3.6.0 crashes the process on an integer of more than 4,300 digits
-        for event, value in ijson.basic_parse(io.BytesIO(text), use_float=True, multiple_values=True):
+        for event, value in events(io.BytesIO(text), multiple_values=True):
             if event == "map_key":
                 path[-1] = value
                 continue

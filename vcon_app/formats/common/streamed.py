@@ -15,6 +15,33 @@ from .jsonio import MAX_DEPTH, too_deep_note
 
 STARTS: dict[str, type] = {"start_map": dict, "start_array": list}
 ENDS = frozenset({"end_map", "end_array"})
+PIECE, LARGEST = 64 * 1024, 512 * 1024
+"""Bytes that the parser is given at once: it holds all tokens of them, which takes 40 MB for the largest."""
+
+
+def events(source: BinaryIO, *, multiple_values: bool = False) -> Iterator[tuple[str, Any]]:
+    """ijson's events. Raises ``ijson.JSONError`` and ``UnicodeDecodeError`` where the document goes wrong."""
+    pieces = _Pieces(source)
+    # use_float: without it ijson 3.6.0 crashes the process on an integer of more than 4,300 digits
+    for event in ijson.basic_parse(pieces, use_float=True, multiple_values=multiple_values):
+        pieces.size = PIECE
+        yield event
+
+
+class _Pieces:
+    """A stream of which more is read at once for as long as no token ends: the parser begins a token again with each
+    piece, so 16 MB of one text take 10 s in small ones."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self.size = PIECE
+        self._source = source
+
+    def read(self, size: int = -1) -> bytes:
+        if size == 0:  # asked for once, to learn what kind of stream it is
+            return b""
+        data = self._source.read(self.size)
+        self.size = min(self.size * 2, LARGEST)
+        return data
 
 
 def tokens(source: BinaryIO) -> Iterator[tuple[int, str, Any]]:
@@ -24,8 +51,7 @@ def tokens(source: BinaryIO) -> Iterator[tuple[int, str, Any]]:
     ``UnicodeDecodeError`` where the document goes wrong.
     """
     depth = 0
-    # use_float: without it ijson 3.6.0 crashes the process on an integer of more than 4,300 digits
-    for event, value in ijson.basic_parse(source, use_float=True):
+    for event, value in events(source):
         if event in ENDS:
             depth -= 1
             if depth < MAX_DEPTH:
