@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 from ...drafts import Draft, EventDraft, Finding, FormatError, ToolDraft, Usage
@@ -50,6 +51,8 @@ WIRE = frozenset({
     "TurnBegin", "TurnEnd", "StepBegin", "StepEnd", "StepInterrupted", "StepRetry", "ContentPart", "ToolCall",
     "ToolCallPart", "ToolResult", "ApprovalRequest", "ApprovalResponse", "StatusUpdate", "SubagentEvent",
     "CompactionBegin", "CompactionEnd", "SteerInput", "Notification", "MCPLoadingBegin", "MCPLoadingEnd",
+    "HookTriggered", "HookResolved", "HookRequest", "PlanDisplay", "BtwBegin", "BtwEnd", "ToolCallRequest",
+    "QuestionRequest", "ApprovalRequestResolved",
 })  # fmt: skip
 NEW = frozenset({"turn.prompt", "context.append_loop_event", "context.append_message", "usage.record", "config.update",
                  "llm.request", "tools.set_active_tools"})  # fmt: skip
@@ -152,14 +155,33 @@ class KimiReading(ChatReading):
                 yield self.unknown(line, unknown_type(value.get("type")))
 
     def _old(self, line: Line, message: dict[str, Any]) -> Iterator[Draft]:
-        kind = text_of(message.get("type"))
+        kind, payload = text_of(message.get("type")), dict_of(message.get("payload"))
+        if kind == "SubagentEvent" and isinstance(payload.get("event"), dict):
+            yield from self._of_child(line, payload, payload["event"])
+            return
         teller = OLD.get(kind)
         if teller:
-            yield from teller(self, line, dict_of(message.get("payload")))
+            yield from teller(self, line, payload)
         elif kind in WIRE:
-            yield line.event("system", data={"type": kind} | scalars_of(dict_of(message.get("payload"))))
+            yield line.event("system", data={"type": kind} | scalars_of(payload))
         else:
             yield self.unknown(line, f"message type {kind[:100]!r}")
+
+    def _of_child(self, line: Line, payload: dict[str, Any], event: dict[str, Any]) -> Iterator[Draft]:
+        """What a sub-agent did, below the call that started it."""
+        call = self.calls.get(id_of(payload.get("parent_tool_call_id", payload.get("task_tool_call_id"))))
+        name = text_of(payload.get("subagent_type")) or text_of(payload.get("agent_id"))
+        line.agent = "subagent", name[:100] or "Kimi"
+        line.depth += 1
+        for draft in self._old(line, event):
+            speaks = isinstance(draft, EventDraft) and draft.kind == "user_message"
+            draft = (
+                replace(draft, kind="injected_context", actor_kind="agent", actor_name=self.facts.agent)
+                if speaks
+                else draft
+            )
+            below = isinstance(draft, EventDraft) and draft.parent is None and call is not None
+            yield replace(draft, parent=call.key) if below else draft
 
     def closing(self) -> Iterator[Finding]:
         # Not counted as no response of the session: they are told where the record stands.
@@ -272,8 +294,8 @@ def _approval(
     status = "denied" if decision == "denied" else None
     data = {"type": "answered", "decision": decision, "by": "user"} | scalars_of(result, frozenset({"decision"}))
     return line.event(
-        "approval", actor=PERSON, tool=ToolDraft(call_id, name, status=status), data=data,
-        parent=call.key if call else None,
+        "approval", text_of(result.get("feedback")), actor=PERSON, data=data, parent=call.key if call else None,
+        tool=ToolDraft(call_id, name, status=status),
     )  # fmt: skip
 
 
@@ -363,6 +385,33 @@ def status(reading: KimiReading, line: Line, value: dict[str, Any]) -> Iterator[
     )
 
 
+def aside(reading: KimiReading, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
+    """A question beside the turn, and its answer."""
+    if error := text_of(value.get("error")):
+        yield line.event("error", error, at_path="/message/payload/error", data={"type": "BtwEnd"})
+    elif "question" in value:
+        piece = Piece("text", text_of(value["question"]), "/message/payload/question")
+        yield from reading.message(line, "user", [piece], data={"type": "BtwBegin"})
+    else:
+        piece = Piece("text", text_of(value.get("response")), "/message/payload/response")
+        yield from reading.message(line, "assistant", [piece], model=reading.facts.model, data={"type": "BtwEnd"})
+
+
+def planned(reading: KimiReading, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
+    yield line.event(
+        "artifact", text_of(value.get("content")), actor=line.agent, at_path="/message/payload/content",
+        data={"type": "plan"} | scalars_of({"path": value.get("file_path")}),
+    )  # fmt: skip
+
+
+def notified(reading: KimiReading, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
+    text = "\n".join(filter(None, (text_of(value.get(name)) for name in ("title", "body"))))
+    yield line.event(
+        "injected_context", text, at_path="/message/payload",
+        data={"type": "Notification"} | scalars_of(value, frozenset({"title", "body", "type", "id"})),
+    )  # fmt: skip
+
+
 Teller = Callable[[KimiReading, Line, dict[str, Any]], Iterable[Draft]]
 TELLERS: dict[str, Teller] = {
     "turn.prompt": prompt, "turn.steer": prompt, "turn.cancel": cancelled, "context.append_message": appended,
@@ -371,5 +420,6 @@ TELLERS: dict[str, Teller] = {
 }  # fmt: skip
 OLD: dict[str, Teller] = {
     "TurnBegin": began, "SteerInput": began, "ContentPart": part, "ToolCall": called, "ToolResult": result,
-    "ApprovalRequest": asked, "ApprovalResponse": answered, "StatusUpdate": status,
+    "ApprovalRequest": asked, "ApprovalResponse": answered, "ApprovalRequestResolved": answered,
+    "StatusUpdate": status, "BtwBegin": aside, "BtwEnd": aside, "PlanDisplay": planned, "Notification": notified,
 }  # fmt: skip

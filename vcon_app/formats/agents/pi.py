@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, BinaryIO
 
-from ...drafts import Draft, Kind, Usage
+from ...drafts import Draft, Finding, Kind, Usage
 from ..common.agents.pieces import Piece, pieces_of, readable, shown
 from ..common.agents.reading import PERSON, AgentReading
 from ..common.documents import dollars
@@ -20,6 +21,8 @@ from ..common.head import Head
 from ..common.lines import Line
 from ..common.reading import REMEMBERED, unknown_type
 from ..common.records import lines_or_list
+from ..common.times import moment_of
+from ..common.usage import first_count
 from ..common.values import count_of, dict_of, scalars_of, text_of
 from ..contract import Spec
 
@@ -30,22 +33,33 @@ SENDER = re.compile(
 )
 STAMP = re.compile(r"\[([A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,20})\]\s*")
 """What OpenClaw's gateway puts before the words of a person: who sent them, and when."""
-SETTINGS = frozenset({"model_change", "thinking_level_change", "label", "session_info", "custom", "compaction_start",
-                      "compaction_end", "session_compact", "compact"})  # fmt: skip
+SETTINGS = frozenset({"title", "model_change", "thinking_level_change", "label", "session_info", "custom",
+                      "compaction_start", "compaction_end", "session_compact", "compact"})  # fmt: skip
 SUMMED = frozenset({"role", "summary", "timestamp"})
 GATEWAY = "openclaw"
 """Provider of what OpenClaw's gateway wrote itself: no model said it."""
+OF_OTHERS = frozenset({"sessionId", "sessionID", "projectHash", "uuid", "data"})
+"""Members that lines of those types have in other agents' files."""
 SUMMARIES = frozenset({"compaction", "compactionSummary"})
 BRANCHES = frozenset({"branch_summary", "branchSummary"})
 
 
 def detect(head: Head) -> bool:
-    """By the header, which has an id and is no Claude Code line, or by version 1's, which holds it in ``payload``."""
-    first: dict[str, Any] = next(iter(head.records), {})
+    """By the header, which is no Claude Code line, by that of some, which is held in ``payload``, or by an entry that
+    only pi writes, where the file begins in the middle. oh-my-pi has a title before the header."""
+    lines = head.records
+    first: dict[str, Any] = next((line for line in lines if line.get("type") != "title"), {})
     if first.get("type") == "header":
         return "sessionId" in dict_of(first.get("payload"))
-    ours = first.get("type") == "session" and isinstance(first.get("id"), str) and "timestamp" in first
-    return ours and not {"sessionId", "sessionID", "projectHash"} & first.keys()
+    if first.get("type") == "session":
+        return bool({"id", "cwd"} & first.keys()) and not OF_OTHERS & first.keys()
+    return any(map(_is_entry, lines))
+
+
+def _is_entry(line: dict[str, Any]) -> bool:
+    message = dict_of(line.get("message"))
+    told = message.get("role") in ("toolResult", "bashExecution") or "stopReason" in message
+    return line.get("type") == "message" and told and not OF_OTHERS & line.keys()
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
@@ -55,11 +69,15 @@ def read(source: BinaryIO) -> Iterator[Draft]:
 
 def usage_of(stated: dict[str, Any], *, ended: bool = True) -> Usage | None:
     """Tokens of a response; the cache is counted apart. All zero is what is written where nothing is known."""
-    names = ("input", "cacheRead", "cacheWrite", "output")
-    counts = [count_of(stated.get(name)) for name in names]
+    cache = {
+        "cacheRead": dict_of(stated.get("cache")).get("read"),
+        "cacheWrite": dict_of(stated.get("cache")).get("write"),
+    }
+    names = (("input",), ("cacheRead",), ("cacheWrite", "cacheCreation"), ("output",))
+    counts = [first_count(cache | stated, *alike) for alike in names]
     if not any(counts):
         return None
-    reasoning = count_of(stated.get("reasoningTokens"))
+    reasoning = first_count(stated, "reasoningTokens", "reasoning")
     return Usage(*counts, reasoning_tokens=reasoning, quality="final" if ended else "interrupted")
 
 
@@ -78,7 +96,10 @@ class PiReading(AgentReading):
     def note(self, line: Line) -> None:
         value = line.value
         kind, payload = value.get("type"), dict_of(value.get("payload"))
-        if kind in ("session", "header"):
+        if kind == "title":
+            self.facts.title = text_of(value.get("title")) or self.facts.title
+        elif kind in ("session", "header"):
+            self.facts.title = self.facts.title or text_of(value.get("title"))
             self.claim(value.get("id") if kind == "session" else payload.get("sessionId"))
             self.facts.set_environment(cwd=value.get("cwd") or payload.get("cwd"))
             self.facts.version = str(value.get("version") or 1)[:20]
@@ -93,6 +114,14 @@ class PiReading(AgentReading):
             ("openclaw", "model-snap")
         ):
             self.facts.agent = "OpenClaw"
+
+    def moment(self, value: dict[str, Any]) -> datetime | None:
+        """A message has a time of its own, which stands alone in some files."""
+        return super().moment(value) or moment_of(dict_of(value.get("message")).get("timestamp")).at
+
+    def timed(self, line: Line) -> Iterator[Finding]:
+        yield from super().timed(line)
+        line.at = line.at or self.moment(line.value)
 
     def events(self, line: Line) -> Iterator[Draft]:
         value, kind = line.value, text_of(line.value.get("type"))

@@ -1,0 +1,113 @@
+"""Older and newer versions of what agents write, files that begin in the middle, and members that are left out."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from tests.formats.checks import jsonl
+from vcon_app import registry
+from vcon_app.drafts import Draft, EventDraft, SessionDraft
+
+AT = "2026-03-02T08:00:00Z"
+SAID: dict[str, Any] = {
+    "type": "message", "id": "e2", "parentId": "e1", "timestamp": AT,
+    "message": {
+        "role": "assistant", "content": [{"type": "text", "text": "Oiled."}], "model": "sand-1", "stopReason": "stop",
+        "usage": {"input": 7, "output": 3, "cacheRead": 2, "cacheWrite": 1},
+    },
+}  # fmt: skip
+
+
+def told(data: bytes, name: str) -> list[Draft]:
+    """What is read of a file that must be taken for a format."""
+    assert registry.detect(io.BytesIO(data))[0] == name
+    return list(registry.reader(name).read(io.BytesIO(data)))
+
+
+def events(drafts: list[Draft]) -> list[EventDraft]:
+    return [draft for draft in drafts if isinstance(draft, EventDraft)]
+
+
+def tokens(drafts: list[Draft]) -> list[int | None]:
+    """Input, cache read, cache written and output of all events."""
+    used = [event.usage for event in events(drafts) if event.usage]
+    names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+    return [sum(getattr(usage, name) or 0 for usage in used) for name in names]
+
+
+def session(drafts: list[Draft]) -> SessionDraft:
+    return [draft for draft in drafts if isinstance(draft, SessionDraft)][-1]
+
+
+@pytest.mark.parametrize(
+    "header", [{"id": "s1"}, {"cwd": "/w"}, {"id": "s1", "cwd": "/w", "version": 3}, {"id": "s1", "timestamp": AT}]
+)
+def test_pi_is_known_by_any_of_its_headers(header: dict[str, Any]) -> None:
+    assert tokens(told(jsonl({"type": "session", **header}, SAID), "pi")) == [7, 2, 1, 3]
+
+
+def test_oh_my_pi_has_the_title_before_the_header() -> None:
+    title = {"type": "title", "v": 1, "title": "The hinge"}
+    drafts = told(jsonl(title, {"type": "session", "id": "s1", "timestamp": AT, "title": "First"}, SAID), "pi")
+    assert session(drafts).title == "The hinge"
+    assert "unknown" not in {event.kind for event in events(drafts)}
+
+
+def test_pi_is_read_from_the_middle_of_a_file_and_with_times_in_its_messages() -> None:
+    said = {**SAID, "message": {**SAID["message"], "timestamp": 1_772_438_400_000}}
+    del said["timestamp"]
+    drafts = told(jsonl(said), "pi")
+    assert tokens(drafts) == [7, 2, 1, 3]
+    assert events(drafts)[-1].at is not None
+
+
+@pytest.mark.parametrize("cache", [{"cache": {"read": 2, "write": 1}}, {"cacheRead": 2, "cacheCreation": 1}])
+def test_pi_has_had_other_names_for_the_cache(cache: dict[str, Any]) -> None:
+    message = {**SAID["message"], "usage": {"input": 7, "output": 3} | cache}
+    drafts = told(jsonl({"type": "session", "id": "s", "timestamp": AT}, {**SAID, "message": message}), "pi")
+    assert tokens(drafts) == [7, 2, 1, 3]
+
+
+def wire(*messages: tuple[str, dict[str, Any]]) -> bytes:
+    rows = ({"timestamp": 1_772_438_400 + n, "message": {"type": kind, "payload": payload}}
+            for n, (kind, payload) in enumerate(messages))  # fmt: skip
+    return jsonl(*rows)
+
+
+def test_kimi_tells_what_a_sub_agent_did_below_its_call_and_counts_it() -> None:
+    used = {"input_other": 9, "output": 4, "input_cache_read": 5, "input_cache_creation": 0}
+    data = wire(
+        ("TurnBegin", {"user_input": "Count the bolts."}),
+        ("ToolCall", {"id": "t1", "function": {"name": "Task", "arguments": "{}"}}),
+        ("SubagentEvent", {"task_tool_call_id": "t1", "event": {"type": "TurnBegin", "payload": {"user_input": "Go"}}}),
+        ("SubagentEvent", {"task_tool_call_id": "t1", "subagent_type": "coder", "event": {
+            "type": "ContentPart", "payload": {"type": "text", "text": "Forty bolts."}}}),
+        ("SubagentEvent", {"task_tool_call_id": "t1", "event": {"type": "StatusUpdate", "payload": {
+            "token_usage": used, "message_id": "m1"}}}),
+    )  # fmt: skip
+    drafts = told(data, "kimi")
+    call = next(event for event in events(drafts) if event.kind == "tool_call")
+    said = next(event for event in events(drafts) if event.text == "Forty bolts.")
+    assert (said.kind, said.actor_kind, said.actor_name, said.parent) == (
+        "agent_message", "subagent", "coder", call.key
+    )  # fmt: skip
+    assert [event.text for event in events(drafts) if event.kind == "user_message"] == ["Count the bolts."]
+    assert tokens(drafts) == [9, 5, 0, 4]
+
+
+def test_kimi_tells_questions_beside_a_turn_plans_and_why_a_call_was_refused() -> None:
+    data = wire(
+        ("BtwBegin", {"id": "b", "question": "Which oil?"}), ("BtwEnd", {"id": "b", "response": "Linseed."}),
+        ("BtwEnd", {"id": "c", "response": None, "error": "No model"}),
+        ("PlanDisplay", {"content": "1. Oil it", "file_path": "/w/plan.md"}),
+        ("ApprovalRequest", {"id": "a", "tool_call_id": "t", "action": "run", "description": "Run it"}),
+        ("ApprovalResponse", {"request_id": "a", "response": "reject", "feedback": "Not today"}),
+    )  # fmt: skip
+    found = [(event.kind, event.text) for event in events(told(data, "kimi"))]
+    assert found == [
+        ("user_message", "Which oil?"), ("agent_message", "Linseed."), ("error", "No model"),
+        ("artifact", "1. Oil it"), ("approval", "Run it"), ("approval", "Not today"),
+    ]  # fmt: skip
