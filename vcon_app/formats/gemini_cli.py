@@ -53,7 +53,8 @@ def detect(head: Head) -> bool:
     if any(_is_record(line) for line in head.records):
         return True
     shape = head.shape
-    session = shape.get("messages") == "[" and isinstance(shape.get("sessionId"), str) and "projectHash" in shape
+    told = "projectHash" in shape or {"sessionId", "startTime", "lastUpdated"} <= head.keys
+    session = shape.get("messages") == "[" and bool({"sessionId", "startTime"} & head.keys) and told
     return session or _saved(head) is not None
 
 

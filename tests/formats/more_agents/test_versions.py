@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -111,3 +113,57 @@ def test_kimi_tells_questions_beside_a_turn_plans_and_why_a_call_was_refused() -
         ("user_message", "Which oil?"), ("agent_message", "Linseed."), ("error", "No model"),
         ("artifact", "1. Oil it"), ("approval", "Run it"), ("approval", "Not today"),
     ]  # fmt: skip
+
+
+ROW: dict[str, Any] = {"type": "say", "say": "text", "text": "Grease the hub."}
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ([{**ROW, "say": "task"}], "cline-classic"),
+        ([{"role": "user", "content": [{"type": "text", "text": "<user_message>\nOil\n</user_message>"}], "ts": 1}],
+         "cline-classic"),
+        ([{"role": "user", "content": "Oil it", "ts": 1_772_438_400_000}, {"role": "assistant", "content": "Done"}],
+         "cline-classic"),
+        ({"messages": [{"role": "assistant", "content": [{"type": "text", "text": "Done"}], "metrics": {
+            "inputTokens": 5}}]}, "cline"),
+        ({"tokenUsage": {"inputTokens": 4, "outputTokens": 2}, "assistantActiveTimeMs": 9}, "droid"),
+        ({"session_id": "v1", "start_time": AT, "stats": {"session_prompt_tokens": 3}}, "vibe"),
+        ({"stats": {"usage_to_metrics": {"agent": {"accumulated_token_usage": {"prompt_tokens": 3}}}}}, "openhands"),
+        ({"kind": "MessageEvent", "source": "user", "llm_message": {"role": "user", "content": [
+            {"type": "text", "text": "Oil it"}]}}, "openhands"),
+        ({"sessionId": "k", "history": [{"message": {"role": "user", "content": "Oil it", "id": "1"}}]}, "kiro"),
+        ({"session_id": "h", "base_url": "https://x.example", "platform": "cli", "messages": [
+            {"role": "user", "content": "Oil it"}]}, "hermes"),
+        ({"sessionId": "g", "startTime": AT, "lastUpdated": AT, "messages": [
+            {"id": "1", "timestamp": AT, "type": "user", "content": "Oil it"}]}, "gemini-cli"),
+    ],
+)  # fmt: skip
+def test_a_document_is_known_without_what_may_be_left_out(value: Any, name: str) -> None:
+    assert events(told(json.dumps(value).encode(), name))
+
+
+@pytest.mark.parametrize(
+    ("rows", "name"),
+    [
+        ([{"type": "user", "content": "Oil it"}, {"type": "assistant", "content": "Done", "tool_calls": []}], "grok"),
+        ([{"step_index": 0, "type": "USER_INPUT", "content": "Oil it"}], "antigravity"),
+        ([{"source": "MODEL", "type": "PLANNER_RESPONSE", "content": "Done"}], "antigravity"),
+        ([{"type": "user_input", "user_input": {"user_response": "Oil it"}}], "windsurf"),
+        ([{"kind": "Prompt", "data": {"message_id": "m", "content": [{"kind": "text", "data": "Oil it"}]}}], "kiro"),
+        ([{"role": "user", "content": [{"type": "toolResponse", "id": "t", "toolResult": {
+            "status": "success", "value": [{"type": "text", "text": "Done"}]}}]}], "goose"),
+        ([{"type": "session_start", "title": "Oil"}, {"type": "message", "message": {
+            "role": "user", "content": [{"type": "text", "text": "Oil it"}]}}], "droid"),
+    ],
+)  # fmt: skip
+def test_lines_are_known_without_what_may_be_left_out(rows: list[dict[str, Any]], name: str) -> None:
+    assert any(event.text for event in events(told(jsonl(*rows), name)))
+
+
+def test_roo_says_what_a_condensation_cost_and_what_it_left() -> None:
+    condensed = {"summary": "Two hubs are greased.", "cost": 0.25, "prevContextTokens": 9000, "newContextTokens": 800}
+    row = {"type": "say", "say": "condense_context", "ts": 2, "contextCondense": condensed}
+    told_of = events(told(json.dumps([{**ROW, "ts": 1}, row]).encode(), "cline-classic"))[-1]
+    assert (told_of.kind, told_of.text, told_of.cost) == ("compaction", "Two hubs are greased.", Decimal("0.25"))

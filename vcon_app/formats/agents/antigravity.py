@@ -25,6 +25,8 @@ from ..contract import Spec
 
 NAME = "antigravity"
 SPEC = Spec(name=NAME, title="Antigravity", grows="lines")
+STEP = frozenset({"step_index", "source", "type"})
+SOURCES = ("USER_EXPLICIT", "USER_IMPLICIT", "MODEL", "SYSTEM")
 PLACE = re.compile(r"brain/([^/]+)/\.system_generated/logs/transcript(?:_full)?\.jsonl$")
 REQUEST = re.compile(r"<USER_REQUEST>\s*(.*?)\s*</USER_REQUEST>", re.DOTALL)
 MODEL = re.compile(r"`Model Selection` from .{1,100}? to (.{1,100}?)\.?(?:\n|$)")
@@ -33,8 +35,13 @@ WAITING = 64
 
 
 def detect(head: Head) -> bool:
-    """By steps with an index, a source and a type."""
-    return any(line.keys() >= {"step_index", "source", "type"} for line in head.records[:10])
+    """By steps with an index, a source and a type, or two of these where the source is one that only it names."""
+    return any(map(_is_step, head.records[:10]))
+
+
+def _is_step(line: dict[str, Any]) -> bool:
+    told = STEP & line.keys()
+    return len(told) == 3 or (len(told) == 2 and (text_of(line.get("source")) in SOURCES or "step_index" in told))
 
 
 def session_in_path(path: str) -> str | None:

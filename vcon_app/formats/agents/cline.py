@@ -26,15 +26,19 @@ from ..contract import Spec
 NAME = "cline"
 SPEC = Spec(name=NAME, title="Cline", global_response_ids=True)
 NOTICE = "<SYSTEM_NOTICE>"
+MESSAGE = ("modelInfo", "metrics.inputTokens")
+"""Members of a message that no other agent has in a list of this name."""
 RECORD = frozenset({"session_id", "started_at", "provider", "workspace_root"})
 
 
 def detect(head: Head) -> bool:
-    """By messages under a session id that one agent of a team has, or by the record of such a session."""
+    """By messages under a session id that one agent of a team has, by what stands beside a message alone, or by the
+    record of such a session."""
     shape = head.shape
     told = shape.get("messages") == "[" and isinstance(shape.get("sessionId"), str)
     ours = bool({"updated_at", "system_prompt"} & head.keys) or {"version", "agent"} <= head.keys
-    return (told and ours) or head.keys >= RECORD
+    beside = shape.get("messages") == "[" and any(f"messages.item.{name}" in shape for name in MESSAGE)
+    return (told and ours) or beside or head.keys >= RECORD
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
@@ -78,6 +82,9 @@ class ClineReading(AgentReading):
         self._session = text_of(value.get("sessionId"))[: ID_LIMIT - 20]
         if (agent := text_of(value.get("agent"))) not in ("", "lead"):
             self.facts.more["agent"] = agent[:ID_LIMIT]
+
+    def tells_apart(self, line: Line) -> bool:
+        return line.value.get("role") == "assistant"
 
     def events(self, line: Line) -> Iterator[Draft]:
         value = line.value

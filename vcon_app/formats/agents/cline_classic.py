@@ -39,7 +39,8 @@ RESULTS = frozenset({"command_output", "mcp_server_response", "browser_action_re
 ERRORS = frozenset(
     {"error", "diff_error", "api_req_failed", "mistake_limit_reached", "clineignore_error", "rooignore_error"}
 )
-ADDED = ("<environment_details>", "[TASK RESUMPTION]", "# Reading ")
+ADDED = ("<environment_details>", "[TASK RESUMPTION]", "# Reading ", "[ERROR] You did not use")
+MARKS = (b"<environment_details>", b'"<task>', b'"<user_message>')
 COUNTS = ("tokensIn", "cacheReads", "cacheWrites", "tokensOut")
 
 
@@ -49,9 +50,10 @@ def detect(head: Head) -> bool:
     if shape.get("") != "[":
         return False
     if shape.get("item.type") in ("say", "ask") and ("item.say" in shape or "item.ask" in shape):
-        return "item.ts" in shape
+        return True
     sent = shape.get("item.role") in ("user", "assistant") and "item.content" in shape and "item.type" not in shape
-    return sent and any(mark in head.data[:65536] for mark in (b"<environment_details>", b'"<task>'))
+    marked = any(mark in head.data[:65536] for mark in MARKS)
+    return sent and (marked or isinstance(shape.get("item.ts"), (int, float)))
 
 
 def session_in_path(path: str) -> str | None:
@@ -148,6 +150,8 @@ class TaskReading(AgentReading):
             yield from self._requested(line, row)
         elif row.kind in CALLS:
             yield from self._called(line, row)
+        elif "contextCondense" in line.value:
+            yield self._condensed(line, dict_of(line.value["contextCondense"]))
         elif row.kind in RESULTS:
             piece = Piece("result", row.text, "/text", self._call, data=row.data)
             yield from self.message(line, "tool", [piece])
@@ -171,6 +175,15 @@ class TaskReading(AgentReading):
         yield line.event(
             "model_request", actor=line.agent, model=self.facts.model, data=scalars_of(row.told, skip),
             request=self._request if billing else None, **billing,
+        )  # fmt: skip
+
+    def _condensed(self, line: Line, told: dict[str, Any]) -> Draft:
+        """The words that stand for what was said before, which cost a request of their own."""
+        cost = dollars(told.get("cost"))
+        return line.event(
+            "compaction", text_of(told.get("summary")), actor=line.agent, at_path="/contextCondense/summary",
+            model=self.facts.model, data=scalars_of(told, frozenset({"summary", "cost"})),
+            cost=cost, request=line.key if cost else None,
         )  # fmt: skip
 
     def _called(self, line: Line, row: Row) -> Iterator[Draft]:

@@ -6,7 +6,7 @@ Tokens stand only in ``UUID.settings.json`` beside a session, for the whole of i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO
 
 from ...drafts import Draft, EventDraft, Usage
@@ -29,15 +29,28 @@ ADDED = ("<system-reminder>", "Contents of ")
 """Texts that begin so were put beside a prompt by the program."""
 END = "</system-reminder>"
 SETTINGS = frozenset({"model", "tokenUsage", "autonomyMode"})
+SETTINGS_OWN = frozenset({"assistantActiveTimeMs", "providerLock", "providerLockTimestamp"})
 
 
 def detect(head: Head) -> bool:
     """By the line that begins a session, by lines that only the stream has, or by the settings beside a session."""
-    if head.keys >= SETTINGS:
+    if is_settings(head.keys):
         return True
-    return any(line.get("type") == "session_start" and "id" in line for line in head.records) or any(
-        map(_is_streamed, head.records)
+    lines = head.records
+    started = any(line.get("type") == "session_start" for line in lines) and any(map(_is_said, lines))
+    return started or any(
+        (line.get("type") == "session_start" and "id" in line) or _is_streamed(line) for line in lines
     )
+
+
+def is_settings(keys: Collection[str]) -> bool:
+    """Whether these are members of the settings beside a session: what it used, or two of the facts they state."""
+    told = SETTINGS & set(keys)
+    return len(told) > 2 or (len(told) == 2 and "model" not in told) or (bool(told) and bool(SETTINGS_OWN & set(keys)))
+
+
+def _is_said(line: dict[str, Any]) -> bool:
+    return line.get("type") == "message" and "role" in dict_of(line.get("message"))
 
 
 def _is_streamed(line: dict[str, Any]) -> bool:
@@ -82,7 +95,7 @@ class DroidReading(AgentReading):
     def note(self, line: Line) -> None:
         value = line.value
         kind = value.get("type")
-        if value.keys() >= SETTINGS:
+        if is_settings(value.keys()):
             self.facts.model = text_of(value.get("model"))[:200] or self.facts.model
             told = {"autonomy": value.get("autonomyMode"), "reasoning_effort": value.get("reasoningEffort")}
             self.facts.more |= scalars_of(told)
@@ -100,7 +113,7 @@ class DroidReading(AgentReading):
 
     def events(self, line: Line) -> Iterator[Draft]:
         value, kind = line.value, line.value.get("type")
-        if value.keys() >= SETTINGS:
+        if is_settings(value.keys()):
             yield self._totals(line)
         elif kind == "message":
             message = dict_of(value.get("message")) or {"role": value.get("role"), "content": value.get("text")}

@@ -28,10 +28,15 @@ def detect(head: Head) -> bool:
     first: dict[str, Any] = next(iter(head.records), {})
     if "working_dir" in first and bool({"message_count", "description", "total_tokens"} & first.keys()):
         return True
-    return any(
-        "role" in line and isinstance(line.get("content"), list) and isinstance(line.get("created"), int)
-        for line in head.records[:5]
-    ) and not any({"object", "choices", "id"} <= line.keys() for line in head.records[:5])
+    lines = head.records[:5]
+    return any(map(_is_message, lines)) and not any({"object", "choices", "id"} <= line.keys() for line in lines)
+
+
+def _is_message(line: dict[str, Any]) -> bool:
+    content = line.get("content")
+    blocks = [dict_of(block).get("type") for block in content] if isinstance(content, list) else []
+    called = "toolRequest" in blocks or "toolResponse" in blocks
+    return "role" in line and isinstance(content, list) and (isinstance(line.get("created"), (int, float)) or called)
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:

@@ -24,6 +24,8 @@ NAME = "grok"
 SPEC = Spec(name=NAME, title="Grok Build", grows="lines")
 PLACE = re.compile(r"([0-9A-Za-z-]{30,})/chat_history\.jsonl$")
 MARKS = frozenset({"synthetic_reason", "prompt_index", "model_id", "model_fingerprint", "encrypted_content"})
+TYPES = frozenset({"system", "user", "assistant", "reasoning", "tool_result", "backend_tool_call"})
+PLAIN = MARKS | {"type", "content", "tool_calls", "tool_call_id", "summary", "kind", "id", "status", "images"}
 STATUSES = {"completed": "ok", "failed": "error", "cancelled": "cancelled"}
 SUMMARY = frozenset({"info", "session_summary", "num_messages"})
 SIGNALS = frozenset({"turnCount", "contextTokensUsed", "primaryModelId"})
@@ -38,10 +40,21 @@ def detect(head: Head) -> bool:
         return False
     if any(text_of(line.get("type")) in ("message", "function_call", "function_call_output") for line in lines):
         return False  # items of the Responses API, as old files of Codex have them
+    if lines and all(map(_is_plain, lines)) and any(line.get("type") == "assistant" for line in lines):
+        return True
     said = ("type" in line and "content" in line or "role" in line for line in lines)
     return any(said) and any(
         (MARKS & line.keys() and ("content" in line or "summary" in line)) or line.get("type") == "backend_tool_call"
         for line in lines
+    )
+
+
+def _is_plain(line: dict[str, Any]) -> bool:
+    """A line of the newer kind with nothing beside its words: a type, and what it says on the same level."""
+    return (
+        text_of(line.get("type")) in TYPES
+        and line.keys() <= PLAIN
+        and bool({"content", "summary", "kind"} & line.keys())
     )
 
 

@@ -17,7 +17,10 @@ from ..contract import Spec
 
 NAME = "hermes"
 SPEC = Spec(name=NAME, title="Hermes Agent")
-HEADER = frozenset({"session_start", "last_updated", "platform", "system_prompt", "model_config", "message_count"})
+HEADER = frozenset({
+    "session_start", "last_updated", "platform", "system_prompt", "model_config", "message_count", "base_url",
+    "parent_session_id",
+})  # fmt: skip
 
 
 def detect(head: Head) -> bool:

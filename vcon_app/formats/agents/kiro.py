@@ -35,12 +35,13 @@ def detect(head: Head) -> bool:
     """By lines of a kind, by a history of pairs, by one beside a workspace's path, or by a table of conversations."""
     if any(head.has_table(table, "value") for table in TABLES):
         return True
-    if any(text_of(line.get("kind")) in KINDS and "version" in line and "data" in line for line in head.records[:20]):
+    if any(text_of(line.get("kind")) in KINDS and isinstance(line.get("data"), dict) for line in head.records[:20]):
         return True
     shape = head.shape
     if shape.get("history") == "[" and isinstance(shape.get("conversation_id"), str):
         return True
-    ide = bool({"workspacePath", "selectedModel"} & head.keys) and "workspaceDirectory" not in head.keys
+    ours = bool({"workspacePath", "selectedModel"} & head.keys) or "history.item.message.id" in shape
+    ide = ours and "workspaceDirectory" not in head.keys
     return shape.get("history") == "[" and isinstance(shape.get("sessionId"), str) and ide
 
 

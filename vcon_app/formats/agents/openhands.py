@@ -27,6 +27,7 @@ from ..contract import Spec
 NAME = "openhands"
 SPEC = Spec(name=NAME, title="OpenHands", grows="lines", spread=True)
 PLACE = re.compile(r"conversations/([^/]+)/(?:base_state\.json|events/[^/]+\.json)$")
+EVENT = ("kind", "source", "timestamp")
 SOURCES = ("user", "agent", "environment", "hook")
 STATES = frozenset({
     "PauseEvent", "InterruptEvent", "HookExecutionEvent", "ConversationStateUpdateEvent", "CondensationRequest",
@@ -37,18 +38,19 @@ STATES = frozenset({
 def detect(head: Head) -> bool:
     """By events with a kind and a source, on lines, in a list or alone; or by the state with its statistics."""
     shape = head.shape
-    if any(_is_ours(line.get("kind"), line.get("source")) and "timestamp" in line for line in head.lines[:10]):
+    if any(map(_is_event, head.lines[:10])):
         return True
-    if any(
-        _is_ours(shape.get(f"{at}kind"), shape.get(f"{at}source")) and f"{at}timestamp" in shape for at in ("", "item.")
-    ):
+    if any(_is_event({name: shape.get(f"{at}{name}") for name in EVENT}) for at in ("", "item.")):
         return True
-    return shape.get("stats.usage_to_metrics") == "{" and isinstance(shape.get("id"), str)
+    return shape.get("stats.usage_to_metrics") == "{"
 
 
-def _is_ours(kind: Any, source: Any) -> bool:
-    known = isinstance(kind, str) and (kind.endswith("Event") or kind in KINDS)
-    return known and source in SOURCES
+def _is_event(value: dict[str, Any]) -> bool:
+    """An event of a known kind, or one that is named so and says when it was and from whom."""
+    kind, source = text_of(value.get("kind")), value.get("source")
+    if kind in KINDS or kind in STATES:
+        return source in SOURCES or value.get("timestamp") is not None
+    return kind.endswith("Event") and source in SOURCES and value.get("timestamp") is not None
 
 
 def session_in_path(path: str) -> str | None:

@@ -38,7 +38,7 @@ SETTINGS = frozenset({"title", "model_change", "thinking_level_change", "label",
 SUMMED = frozenset({"role", "summary", "timestamp"})
 GATEWAY = "openclaw"
 """Provider of what OpenClaw's gateway wrote itself: no model said it."""
-OF_OTHERS = frozenset({"sessionId", "sessionID", "projectHash", "uuid", "data"})
+OF_OTHERS = frozenset({"sessionId", "sessionID", "projectHash", "uuid", "data", "environment_id"})
 """Members that lines of those types have in other agents' files."""
 SUMMARIES = frozenset({"compaction", "compactionSummary"})
 BRANCHES = frozenset({"branch_summary", "branchSummary"})
@@ -51,8 +51,8 @@ def detect(head: Head) -> bool:
     first: dict[str, Any] = next((line for line in lines if line.get("type") != "title"), {})
     if first.get("type") == "header":
         return "sessionId" in dict_of(first.get("payload"))
-    if first.get("type") == "session":
-        return bool({"id", "cwd"} & first.keys()) and not OF_OTHERS & first.keys()
+    if first.get("type") == "session" and {"cwd", "timestamp", "version"} & first.keys():
+        return not OF_OTHERS & first.keys()
     return any(map(_is_entry, lines))
 
 

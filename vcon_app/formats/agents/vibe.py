@@ -24,7 +24,9 @@ from ..contract import Spec
 NAME = "vibe"
 SPEC = Spec(name=NAME, title="Mistral Vibe", grows="lines")
 PLACE = re.compile(r"(session_\d[^/]*)/(?:messages\.jsonl|meta\.json)$")
-META = frozenset({"session_id", "stats", "start_time"})
+META = frozenset({"session_id", "start_time"})
+BESIDE = frozenset({"stats", "total_messages", "tools_available", "title_source", "loops"})
+"""Facts of a session of which one at least stands beside its id and beginning."""
 
 
 def detect(head: Head) -> bool:
@@ -32,7 +34,7 @@ def detect(head: Head) -> bool:
     if any("role" in line and "content" in line and _is_ours(line) for line in head.records[:5]):
         return True
     inner = isinstance(head.shape.get("metadata.session_id"), str) and head.shape.get("metadata.stats") == "{"
-    return (head.keys >= META and head.shape.get("stats") == "{") or inner
+    return (head.keys >= META and bool(BESIDE & head.keys)) or inner
 
 
 def _is_ours(line: dict[str, Any]) -> bool:

@@ -34,6 +34,7 @@ RESULTS = (
     "acknowledgement_type",
 )
 """Members of a step that say what came of it; the others are what it was asked."""
+STEPS = frozenset({"user_input", "planner_response", "view_file", "code_action", "run_command", "mcp_tool"})
 ACKNOWLEDGED = {"ACKNOWLEDGEMENT_TYPE_ACCEPT": "approved", "ACKNOWLEDGEMENT_TYPE_REJECT": "denied"}
 
 
@@ -44,7 +45,8 @@ def detect(head: Head) -> bool:
 
 def _is_ours(line: dict[str, Any]) -> bool:
     kind = line.get("type")
-    return isinstance(kind, str) and "status" in line and isinstance(line.get(kind), dict)
+    named = isinstance(kind, str) and isinstance(line.get(kind), dict)
+    return named and ("status" in line or kind in STEPS)
 
 
 def session_in_path(path: str) -> str | None:

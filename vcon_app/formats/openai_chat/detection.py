@@ -13,7 +13,7 @@ from .shapes import ASKING, FOREIGN, ROLES, TRAINING, kind_of
 OBJECTS = ("chat.completion", "chat.completion.chunk", "response")
 MINI_SWE = (b"mswea", b"mini-swe", b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", b"MINI_SWE_AGENT_FINAL_OUTPUT")
 """Old trajectories of mini-swe-agent are bare lists of messages; their first one speaks of it, or of its protocol."""
-CLINE = (b"<environment_details>", b'"<task>')
+CLINE = (b"<environment_details>", b'"<task>', b'"<user_message>')
 """What Cline and its forks put around a prompt, in a list of messages of the Anthropic API."""
 OTHERS = frozenset({
     "timestamp", "session_id", "message", "metadata", "id", "ts", "message_id", "model_id", "created", "injected",
@@ -83,7 +83,8 @@ def _is_request(shape: dict[str, Any], place: str, keys: frozenset[str]) -> bool
         said = {"content", "tool_calls"} & {
             path.rpartition(".")[2] for path in shape if f"{place}messages.item." in path
         }
-        return bool(said) and ("model" in keys or keys <= TRAINING)
+        of_cline = any(f"{place}messages.item.{name}" in shape for name in ("modelInfo", "metrics"))
+        return bool(said) and not of_cline and ("model" in keys or keys <= TRAINING)
     if "model" in keys and (given := shape.get(f"{place}input")) is not None:
         asks = bool(ASKING & keys) or f"{place}input.item.role" in shape
         return asks and (given == "[" or isinstance(given, str))

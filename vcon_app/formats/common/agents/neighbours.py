@@ -45,6 +45,10 @@ NEIGHBOURS = (
         "the list of tasks of Cline, Roo Code or Kilo Code, without a message: bring tasks/ID/ui_messages.json",
     ),
     _keys(
+        "files_in_context model_usage",
+        "what Cline, Roo Code or Kilo Code keep about a task, without a message: bring ui_messages.json beside it",
+    ),
+    _keys(
         "id projectID directory time",
         "what OpenCode keeps about a session, without a message: bring opencode.db, or what opencode export gives",
     ),
