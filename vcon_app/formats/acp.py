@@ -7,6 +7,7 @@ Chunks of one message follow one another and are joined; an update of a tool cal
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import Any, BinaryIO
 
 from ..drafts import Draft, EventDraft, Finding, FormatError, ToolDraft, Usage
@@ -19,8 +20,8 @@ from .common.jsonio import dumps
 from .common.lines import Item, Line
 from .common.reading import REMEMBERED
 from .common.records import records
-from .common.usage import first_count
-from .common.values import dict_of, list_of, scalars_of, text_of
+from .common.usage import first_count, uncached
+from .common.values import count_of, dict_of, list_of, scalars_of, text_of
 from .contract import Spec
 
 NAME = "acp"
@@ -187,10 +188,28 @@ class AcpReading(AgentReading):
             entries = [dict_of(entry) for entry in list_of(update.get("entries"))[:200]]
             text = "\n".join(f"[{text_of(e.get('status'))}] {text_of(e.get('content'))}" for e in entries)
             yield line.event("system", text, data={"type": "plan"})
+        elif kind and isinstance(update.get("usage"), dict):
+            yield from self._spent(line, update, kind)
         elif kind:
             yield line.event("system", data={"type": kind[:100]} | scalars_of(update, frozenset({"sessionUpdate"})))
         else:
             yield self.unknown(line, "update without a kind")
+
+    def _spent(self, line: Line, update: dict[str, Any], kind: str) -> Iterator[Draft]:
+        """What a turn used, as Grok says it at its end: model by model, or together."""
+        stated = dict_of(update["usage"])
+        by_model = dict_of(stated.get("modelUsage")) or {"": stated}
+        turn = text_of(update.get("prompt_id"))[:200] or line.key
+        told = {"type": kind[:100]} | scalars_of(update, frozenset({"sessionUpdate"}))
+        for model, one in by_model.items():
+            usage, cost = _usage_of_grok(dict_of(one)), _ticks(dict_of(one).get("costUsdTicks"))
+            if usage is None and cost is None:
+                yield line.event("system", part=f":{model[:100]}", data=told)
+                continue
+            yield line.event(
+                "model_request", part=f":{model[:100]}", actor=line.agent, model=model[:200] or self.facts.model,
+                usage=usage, cost=cost, request=f"{turn}:{model[:100]}", data=told,
+            )  # fmt: skip
 
     def _tool(self, line: Line, update: dict[str, Any]) -> Iterator[Draft]:
         """A call, told when it is first heard of; its result when an update ends it."""
@@ -261,6 +280,21 @@ class AcpReading(AgentReading):
         tool = ToolDraft(call_id, call.name if call else None, status=None if decision == "approved" else "denied")
         data = {"type": "answered", "decision": decision, "by": "user"} | scalars_of(outcome)
         return line.event("approval", actor=PERSON, tool=tool, parent=call.key if call else None, data=data)
+
+
+def _usage_of_grok(stated: dict[str, Any]) -> Usage | None:
+    """Tokens of a turn of Grok; what came out of the cache is part of the input."""
+    given, output = count_of(stated.get("inputTokens")), count_of(stated.get("outputTokens"))
+    if given is None and output is None:
+        return None
+    read = count_of(stated.get("cachedReadTokens"))
+    return Usage(uncached(given, read), read, None, output, count_of(stated.get("reasoningTokens")))
+
+
+def _ticks(count: Any) -> Decimal | None:
+    """Dollars of xAI's ticks, of which one has 10 billion."""
+    found = count_of(count)
+    return None if found is None else Decimal(found) / 10**10
 
 
 def _usage(stated: dict[str, Any]) -> Usage | None:

@@ -167,3 +167,37 @@ def test_roo_says_what_a_condensation_cost_and_what_it_left() -> None:
     row = {"type": "say", "say": "condense_context", "ts": 2, "contextCondense": condensed}
     told_of = events(told(json.dumps([{**ROW, "ts": 1}, row]).encode(), "cline-classic"))[-1]
     assert (told_of.kind, told_of.text, told_of.cost) == ("compaction", "Two hubs are greased.", Decimal("0.25"))
+
+
+def test_grok_says_at_the_end_of_a_turn_what_it_used_by_model() -> None:
+    used = {
+        "inputTokens": 90,
+        "cachedReadTokens": 50,
+        "outputTokens": 8,
+        "reasoningTokens": 3,
+        "costUsdTicks": 25_000_000,
+    }
+
+    def turn(update: dict[str, Any]) -> dict[str, Any]:
+        return {"method": "session/update", "timestamp": 1_772_438_400, "params": {"sessionId": "g", "update": update}}
+
+    said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Done"}}
+    ends = [
+        {"sessionUpdate": "turn_completed", "prompt_id": "p1", "usage": used},
+        {"sessionUpdate": "turn_completed", "prompt_id": "p2", "usage": {"modelUsage": {"grok-sand": used}}},
+    ]
+    drafts = told(jsonl(turn(said), *map(turn, ends)), "acp")
+    assert tokens(drafts) == [80, 100, 0, 16]
+    assert [event.cost for event in events(drafts) if event.usage] == [Decimal("0.0025")] * 2
+    assert events(drafts)[-1].model == "grok-sand"
+
+
+def test_openhands_tells_calls_of_an_agent_behind_the_agent_client_protocol() -> None:
+    call = {"kind": "ACPToolCallEvent", "source": "agent", "timestamp": "2026-03-02T08:00:00", "tool_call_id": "c",
+            "title": "Read the gauge", "tool_kind": "read", "raw_input": {"path": "/w/gauge"}}  # fmt: skip
+    ended = {**call, "id": "2", "status": "completed", "content": [
+        {"type": "content", "content": {"type": "text", "text": "4 bar"}}]}  # fmt: skip
+    found = events(told(jsonl({**call, "id": "1", "status": "pending"}, ended), "openhands"))
+    assert [(event.kind, event.text) for event in found] == [("tool_call", ""), ("tool_result", "4 bar")]
+    assert found[0].tool and found[0].tool.arguments == {"path": "/w/gauge"}
+    assert found[1].tool and found[1].tool.status == "ok"

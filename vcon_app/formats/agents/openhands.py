@@ -21,7 +21,7 @@ from ..common.lines import Line
 from ..common.records import records
 from ..common.times import moment_of
 from ..common.usage import uncached
-from ..common.values import count_of, dict_of, scalars_of, text_of
+from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
 from ..contract import Spec
 
 NAME = "openhands"
@@ -164,6 +164,26 @@ def observation(reading: OpenHandsReading, line: Line, value: dict[str, Any]) ->
     )
 
 
+def acp_call(reading: OpenHandsReading, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
+    """A call that an agent behind the Agent Client Protocol made, with what came of it where it has ended."""
+    call_id, name = id_of(value.get("tool_call_id")), id_of(value.get("tool_kind")) or id_of(value.get("title"))
+    if reading.calls.get(call_id) is None:
+        data = scalars_of({"title": value.get("title"), "kind": value.get("tool_kind")})
+        piece = Piece("call", "", "/raw_input", call_id, name, value.get("raw_input"), data=data)
+        yield from reading.message(line, "assistant", [piece])
+    failed, state = value.get("is_error"), text_of(value.get("status"))
+    if state not in ("completed", "failed") and failed is not True:
+        return
+    blocks = [dict_of(block) for block in list_of(value.get("content"))]
+    text, rest = readable([block.get("content") for block in blocks if block.get("type") == "content"])
+    output, more = readable(value.get("raw_output"))
+    told = {"diffs": [block for block in blocks if block.get("type") == "diff"], "output": more or rest}
+    result = {key: item for key, item in told.items() if item} or None
+    status = "error" if failed is True or state == "failed" else "ok"
+    piece = Piece("result", text or output, "/raw_output", call_id, name, result, status)
+    yield reading.returned(line, piece, {}, {"part": ":r", "at_path": "/raw_output"})
+
+
 def rejected(reading: OpenHandsReading, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
     """A person, or a hook, did not let the call be made."""
     call_id, name = id_of(value.get("tool_call_id")), id_of(value.get("tool_name"))
@@ -200,5 +220,5 @@ def _thoughts(value: dict[str, Any]) -> list[Piece]:
 KINDS: dict[str, Callable[[OpenHandsReading, Line, dict[str, Any]], Iterable[Draft]]] = {
     "SystemPromptEvent": system, "MessageEvent": message, "ActionEvent": action, "ObservationEvent": observation,
     "UserRejectObservation": rejected, "AgentErrorEvent": failed, "ConversationErrorEvent": failed,
-    "Condensation": condensed, "CondensationSummaryEvent": condensed,
+    "Condensation": condensed, "CondensationSummaryEvent": condensed, "ACPToolCallEvent": acp_call,
 }  # fmt: skip
