@@ -201,3 +201,15 @@ def test_openhands_tells_calls_of_an_agent_behind_the_agent_client_protocol() ->
     assert [(event.kind, event.text) for event in found] == [("tool_call", ""), ("tool_result", "4 bar")]
     assert found[0].tool and found[0].tool.arguments == {"path": "/w/gauge"}
     assert found[1].tool and found[1].tool.status == "ok"
+
+
+@pytest.mark.parametrize("own", [None, {"inputTokens": 11, "outputTokens": 6}])
+def test_amp_counts_the_ledger_of_older_threads_where_no_message_says_what_it_used(own: Any) -> None:
+    answer = {"role": "assistant", "messageId": 1, "content": [{"type": "text", "text": "Done"}]}
+    entry = {"model": "sand-1", "tokens": {"input": 9, "output": 4}, "operationType": "inference", "toMessageId": 1}
+    asked = {"role": "user", "messageId": 0, "content": [{"type": "text", "text": "Oil it"}]}
+    thread = {
+        "v": 1, "id": "T-1", "created": 1_772_438_400_000, "usageLedger": {"events": [entry, entry]},
+        "messages": [asked, answer | ({"usage": own} if own else {})],
+    }  # fmt: skip
+    assert tokens(told(json.dumps(thread).encode(), "amp")) == ([11, 0, 0, 6] if own else [18, 0, 0, 8])

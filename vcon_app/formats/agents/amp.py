@@ -10,9 +10,10 @@ from urllib.parse import unquote
 from ...drafts import Draft, Usage
 from ..common.agents.pieces import Piece, pieces_of, readable
 from ..common.agents.reading import AgentReading, unfolded
+from ..common.facts import ID_LIMIT
 from ..common.head import Head
-from ..common.lines import Line
-from ..common.records import records
+from ..common.lines import Item, Line
+from ..common.records import part_of, records
 from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
 from ..contract import Spec
 
@@ -36,7 +37,17 @@ def detect(head: Head) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one thread. Raises ``FormatError``."""
-    return AmpReading().run(unfolded(records(source, NAME), NAME, "messages"))
+    return AmpReading().run(_records(source))
+
+
+def _records(source: BinaryIO) -> Iterator[Item]:
+    """The thread, its messages, and what its ledger says of their cost where none of them does."""
+    for item in records(source, NAME):
+        yield from unfolded([item], NAME, "messages")
+        value = item.value if isinstance(item, Line) else {}
+        if isinstance(item, Line) and not any("usage" in dict_of(one) for one in list_of(value.get("messages"))):
+            for index, entry in enumerate(list_of(dict_of(value.get("usageLedger")).get("events"))):
+                yield part_of(item, dict_of(entry), f"/usageLedger/events/{index}")
 
 
 class AmpReading(AgentReading):
@@ -44,7 +55,7 @@ class AmpReading(AgentReading):
 
     name = NAME
     title = "Amp"
-    stamps = ("createdAt", "created")
+    stamps = ("createdAt", "created", "timestamp")
     ids = ("id",)
 
     def note(self, line: Line) -> None:
@@ -67,6 +78,9 @@ class AmpReading(AgentReading):
         value = line.value
         if not line.pointer:
             return
+        if "tokens" in value and "role" not in value:
+            yield self._entry(line)
+            return
         sent = dict_of(value.get("meta")).get("sentAt")
         usage = dict_of(value.get("usage"))
         line.at = self.moment({"created": sent}) or self.moment({"created": usage.get("timestamp")}) or line.at
@@ -83,6 +97,16 @@ class AmpReading(AgentReading):
             yield from self.message(line, role, pieces)
         else:
             yield self.unknown(line, f"role {str(role)[:100]!r}")
+
+    def _entry(self, line: Line) -> Draft:
+        """An entry of the ledger of older threads."""
+        stated, data = dict_of(line.value["tokens"]), scalars_of(line.value, frozenset({"id", "model", "timestamp"}))
+        names = ("input", "cacheReadInputTokens", "cacheCreationInputTokens", "output")
+        return line.event(
+            "model_request", actor=line.agent, model=text_of(line.value.get("model"))[:ID_LIMIT] or self.facts.model,
+            usage=Usage(*(count_of(stated.get(name)) for name in names)), request=line.key,
+            data={"type": "usageLedger"} | data,
+        )  # fmt: skip
 
 
 def usage_of(stated: dict[str, Any]) -> Usage | None:
