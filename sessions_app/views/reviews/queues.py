@@ -48,22 +48,22 @@ class QueueForm(forms.Form):
 
     name = forms.CharField(max_length=queues.MOST_NAME, label=_("Name"))
     filter = forms.CharField(
-        max_length=queues.MOST_FILTER, required=False, label=_("Sessions"),
+        max_length=queues.MOST_FILTER, required=False, label=_("Filter"),
         help_text=_(
-            "What stands behind the ? in the address of the session list, as has_errors=true&agent=refunds. "
-            "Empty: all sessions."
+            "What follows the ? in the address of a filtered session list, such as has_errors=true&agent=refunds. "
+            "Leave it empty for all sessions."
         ),
     )  # fmt: skip
     percent = forms.DecimalField(
         initial=100, min_value=Decimal("0.01"), max_value=100, decimal_places=2, label=_("Share of them, %"),
-        help_text=_("Always the same sessions: chosen by a hash of the session's id and the seed."),
+        help_text=_("The sample is reproducible: sessions are chosen by a hash of their id and the seed."),
     )  # fmt: skip
     wanted = forms.IntegerField(
         initial=1, min_value=1, max_value=queues.MOST_WANTED, label=_("Reviewers for each session")
     )
     seed = forms.CharField(
         max_length=32, required=False, label=_("Seed"),
-        help_text=_("Empty: one is drawn. The same seed, the same sample."),
+        help_text=_("Leave it empty for a random one. The same seed gives the same sample."),
     )  # fmt: skip
 
 

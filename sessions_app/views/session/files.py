@@ -64,7 +64,8 @@ class Leaf:
 
     @property
     def is_counted(self) -> bool:
-        return self.file.kind not in ("shell", "stated", "failed")
+        """Whether its lines are known: an edit of which a span tells only that it was adds up to none."""
+        return self.file.kind not in ("shell", "stated", "failed") and bool(self.file.added or self.file.removed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.models import FileScan
+from sessions_app.models import ChangedFile, FileScan
 from sessions_app.queries.log import file_changes as queries
 from sessions_app.services.log import file_changes
 from sessions_app.views.session import files
@@ -188,3 +188,9 @@ def test_the_card_names_the_files_and_each_name_leads_to_its_diff(viewer, edited
         f"{path_of(edited)}/files?path={path}#file" for path in ("%2Fetc%2Fhosts", "src%2Fapp%2Fa.py", "gen.txt")
     }
     assert links == expected, "and none of the file in which no edit succeeded"
+
+
+@pytest.mark.parametrize("lines, is_counted", [((0, 0), False), ((3, 0), True), ((0, 2), True)])
+def test_an_edit_whose_lines_nobody_told_is_no_edit_of_none(lines, is_counted):
+    file = ChangedFile(path="App.cs", kind="edited", edits=1, added=lines[0], removed=lines[1])
+    assert files.Leaf("App.cs", file, "/").is_counted == is_counted

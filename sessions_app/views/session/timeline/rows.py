@@ -240,7 +240,7 @@ def _absence(entry: Entry) -> str:
 
 NOTABLE = {
     "error": ("wrong", "wrong", _("Error")),
-    "handoff": ("handoff", "quiet", _("Handed over")),
+    "handoff": ("handoff", "quiet", _("Handoff")),
     "artifact": ("file", "quiet", _("Artifact")),
     "file_change": ("pencil", "quiet", _("File changed")),
     "escalation": ("waits", "waits", _("Escalation")),
