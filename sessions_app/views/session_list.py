@@ -41,7 +41,8 @@ def index(request: access.DeskRequest) -> HttpResponse:
             "the list has no filter of this name, or has it no more; take it out of the address"
         )
     may = Role(request.member.role).covers(Role.REVIEWER)
-    context: dict[str, Any] = {"read": read, "shown": names, "may_review": may}
+    span = 1 + len({*names} - {"run"})  # columns at every width: one too many takes a share of those that were resized
+    context: dict[str, Any] = {"read": read, "shown": names, "may_review": may, "span": span}
     if not (wants_fragment(request) and request.GET.get("cursor")):
         context |= filter_fields.form(request, read) | _heads(read, names, chosen.widths)
         context |= _tools(request, read, names)

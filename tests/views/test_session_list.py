@@ -85,6 +85,16 @@ def test_more_rows_follow_without_a_gap_with_htmx_and_without(viewer, agent, mon
     assert titles(viewer.get(f"/sessions/{more}")) == ["Number 2", "Number 3"]
 
 
+def test_the_row_that_loads_more_has_no_column_of_its_own(viewer, agent, monkeypatch):
+    """Columns with widths share what is left with every column that any row has."""
+    monkeypatch.setattr(session_list, "FIRST", 2)
+    for number in range(4):
+        session_of(agent, title=f"Session {number}")
+    page = viewer.get("/sessions/").content.decode()
+    spans = {int(number) for number in re.findall(r'colspan="(\d+)"', page)}
+    assert spans and max(spans) <= page.count('<th scope="col"')
+
+
 def test_a_boosted_link_gets_the_whole_page(viewer, three_sessions):
     page = viewer.get("/sessions/", headers={"HX-Request": "true", "HX-Boosted": "true"})
     assert "<html" in page.content.decode()
