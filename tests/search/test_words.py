@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions_app.search import typed
-from sessions_app.search.words import LONGEST, words
+from sessions_app.search.words import LONGEST, pieces, words
 
 
 def said(text: str) -> list[str]:
@@ -26,10 +26,19 @@ def said(text: str) -> list[str]:
         ("日本語", ["日本", "本語", "語"]),
         ("v２だ", ["v2", "だ"]),
         ("Straße É", ["e", "strasse"]),
+        ("12→def “ﬁnd”—│it│ ⅣⅤ x₂", ["12", "def", "find", "it", "ivv", "x2"]),
     ],
 )
 def test_the_words_of_a_text(text, found):
     assert said(text) == found
+
+
+def test_no_sign_between_words_is_part_of_one():
+    """What is taken out before a word is looked at by itself is what that look would leave out."""
+    for place in (*range(0x2000, 0x2070), *range(0x2190, 0x2300), *range(0x2500, 0x2600)):
+        text = f"a{chr(place)}b"
+        assert pieces(text) == [("a", False), ("b", False)], hex(place)
+        assert said(text) == ["a", "b"], hex(place)
 
 
 def test_of_a_long_word_the_beginning_counts():
