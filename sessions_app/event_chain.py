@@ -114,17 +114,19 @@ def encoded(fields: Sequence[bytes | None]) -> bytes:
     return b"".join(parts)
 
 
-def fields(row: bytes, end: int) -> list[bytes | None]:
-    """Fields of a row in binary form, from ``FIRST_OF_ANY_LENGTH`` until before the one at place ``end``."""
+def fields(row: bytes, wanted: Sequence[bool]) -> list[bytes | None]:
+    """Some fields of a row in binary form: those ``wanted``, from ``FIRST_OF_ANY_LENGTH`` on."""
     found: list[bytes | None] = []
     at = _BEFORE
-    for _ in range(end - FIRST_OF_ANY_LENGTH):
-        (size,) = _LENGTH(row, at)
+    for is_wanted in wanted:
+        size = _LENGTH(row, at)[0]
         at += 4
         if size < 0:
-            found.append(None)
+            if is_wanted:
+                found.append(None)
         else:
-            found.append(row[at : at + size])
+            if is_wanted:
+                found.append(row[at : at + size])
             at += size
     return found
 

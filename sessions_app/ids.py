@@ -10,6 +10,8 @@ from uuid import UUID
 
 _lock = threading.Lock()
 _last = 0
+_RANDOM, _VARIANT = (0x3FFF_FFFF_FFFF_FFFF).to_bytes(8), (0x2 << 62).to_bytes(8)
+"""Of the last eight bytes: bits that are drawn, and those that are the same in each id."""
 
 
 def uuid7() -> UUID:
@@ -24,13 +26,12 @@ def uuid7_bytes(count: int) -> list[bytes]:
     the milliseconds, so a clock that stands or goes back does not disturb the order.
     """
     start = _reserve(count)
-    noise = os.urandom(8 * count)
-    ids = []
-    for i in range(count):
-        millisecond, counter = divmod(start + i, 1 << 12)
-        tail = int.from_bytes(noise[8 * i : 8 * i + 8]) & 0x3FFF_FFFF_FFFF_FFFF
-        ids.append((millisecond << 80 | 0x7 << 76 | counter << 64 | 0x2 << 62 | tail).to_bytes(16))
-    return ids
+    noise = int.from_bytes(os.urandom(8 * count))
+    tails = (noise & int.from_bytes(_RANDOM * count) | int.from_bytes(_VARIANT * count)).to_bytes(8 * count)
+    return [
+        (tick >> 12 << 16 | 0x7000 | tick & 0xFFF).to_bytes(8) + tails[8 * place : 8 * place + 8]
+        for place, tick in enumerate(range(start, start + count))
+    ]
 
 
 def first_id(moment: datetime) -> UUID:

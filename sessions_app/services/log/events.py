@@ -23,14 +23,14 @@ from sessions_app.event_chain import COLUMNS
 from sessions_app.ids import uuid7_bytes
 from sessions_app.prepared import Statement, copy_in, fetch, fetch_binary
 from sessions_app.queries.log import links as link_queries
-from sessions_app.queries.log.search_text import text_of_fields
+from sessions_app.queries.log.search_text import text_of_row
 
 from .. import notify
 from . import links, projections, run_summaries, search_index
 from .heads import Head, lock
 from .new_events import NewEvents
-from .rows import COPIED_TYPES, copied
-from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, text
+from .rows import COPIED_TYPES, copied, inserted
+from .sanitise import MAX_SMALLINT, json_bytes, plausible, text
 
 BATCH = 2_000
 PARENTS_REMEMBERED = 20_000
@@ -194,9 +194,10 @@ class _Log:
 
     def _insert(self, row: list[Any]) -> bytes:
         """Write one event; its row as stored, in the form in which it is hashed."""
-        (stored,) = fetch_binary(INSERT, list(map(_written, row)))
-        self.said.add(text_of_fields(stored[event_chain.FIRST_OF_ANY_LENGTH :]))
-        return event_chain.encoded(stored)
+        (stored,) = fetch_binary(INSERT, inserted(row))
+        written = event_chain.encoded(stored)
+        self.said.add(text_of_row(written))
+        return written
 
     def _previous_link(self, last_seq: int) -> bytes:
         return links.previous_hash(self.session_pk, last_seq) if self._last_link is None else self._last_link
@@ -243,7 +244,7 @@ class _Log:
         return seq if seq is not None and seq < self.seq else None
 
     def _row(self, new: _Fresh, event: EventDraft, id_: bytes) -> list[Any]:
-        """The values of ``COLUMNS``; ids as bytes, JSON as text."""
+        """The values of ``COLUMNS`` of a plausible event; ids and JSON as bytes."""
         self.seq += 1
         # A turn begins with a message to the main agent; the prompts of its sub-agents (depth > 0) are part of it.
         if event.kind == "user_message" and event.depth == 0:
@@ -255,20 +256,15 @@ class _Log:
         return [
             self.session_id, self.seq, id_, new.key, event.kind, event.at, self.turn,
             min(event.depth, MAX_SMALLINT), parent_seq, event.actor_kind,
-            text(event.actor_name), text(event.text),
-            *((identifier(tool.call_id), text(tool.name), text(tool.server), text(tool.status),
-               json_text(tool.arguments), json_text(tool.result)) if tool else NO_TOOL),
-            text(event.model), identifier(event.request),
+            event.actor_name, text(event.text),
+            *((tool.call_id, tool.name, tool.server, tool.status,
+               json_bytes(tool.arguments), json_bytes(tool.result)) if tool else NO_TOOL),
+            event.model, event.request,
             *((usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens, usage.output_tokens,
                usage.reasoning_tokens, usage.cache_write_1h_tokens, usage.quality) if usage else NO_USAGE),
-            event.cost, json_text(event.data) if event.data else "{}", text(event.key),
-            self.document, text(event.pointer), event.offset, event.length,
+            event.cost, json_bytes(event.data) if event.data else b"{}", event.key,
+            self.document, event.pointer, event.offset, event.length,
         ]  # fmt: skip
-
-
-def _written(value: Any) -> str | None:
-    """A value of a row as PostgreSQL reads it from text."""
-    return value.hex() if isinstance(value, bytes) else None if value is None else str(value)
 
 
 NO_TOOL = (None,) * 6

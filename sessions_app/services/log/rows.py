@@ -1,5 +1,5 @@
-"""Rows of the log as ``COPY`` takes them in binary form, in which PostgreSQL need not read numbers, times and ids from
-text: a fifth less for the database, and half of it for whoever writes them.
+"""Rows of the log as PostgreSQL takes them: a few as text, many by ``COPY`` in binary form, in which it need not read
+numbers, times and ids from text: a fifth less for the database, and half of it for whoever writes them.
 """
 
 from __future__ import annotations
@@ -34,8 +34,16 @@ def copied(row: list[Any]) -> list[Any]:
     row[_AT] = _moment(row[_AT])
     for place in _JSON:
         if (written := row[place]) is not None:
-            row[place] = _VERSION + written.encode()
+            row[place] = _VERSION + written
     return row
+
+
+def inserted(row: list[Any]) -> list[str | None]:
+    """The same as PostgreSQL reads them from the text of a statement."""
+    for place in _JSON:
+        if (written := row[place]) is not None:
+            row[place] = written.decode()
+    return [value.hex() if isinstance(value, bytes) else None if value is None else str(value) for value in row]
 
 
 def _moment(at: datetime | None) -> int | None:

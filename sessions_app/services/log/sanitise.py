@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from math import isfinite
+from operator import attrgetter
 from typing import Any, overload
 
 import orjson
@@ -28,6 +29,7 @@ COUNTS = (
     "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
     "cache_write_1h_tokens",
 )  # fmt: skip
+_counts = attrgetter(*COUNTS)
 GONE = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -65,15 +67,23 @@ def identifier(value: str | None) -> str | None:
 
 def json_text(value: Any) -> str | None:
     """JSON for a jsonb column; None for None."""
+    written = json_bytes(value)
+    return None if written is None else written.decode()
+
+
+def json_bytes(value: Any) -> bytes | None:
+    """The same in UTF-8."""
     if value is None:
         return None
     try:
-        written = orjson.dumps(value, default=str).decode()
+        written = orjson.dumps(value, default=str)
     except TypeError:  # lone surrogates, integers over 64 bits, keys that are no text, deep nesting
-        written = orjson.dumps(storable(value)).decode()
-    if "\\u0000" in written or len(written) > MAX_TEXT:
-        written = orjson.dumps(storable(value)).decode()
-    return written if len(written) <= MAX_JSON else orjson.dumps({"cut": True, "bytes": len(written)}).decode()
+        written = orjson.dumps(storable(value))
+    if b"\\u0000" in written or len(written) > MAX_TEXT:
+        written = orjson.dumps(storable(value))
+    if len(written) > MAX_JSON and (characters := len(written.decode())) > MAX_JSON:
+        return orjson.dumps({"cut": True, "bytes": characters})
+    return written
 
 
 def storable(value: Any, depth: int = 0) -> Any:
@@ -94,10 +104,17 @@ def storable(value: Any, depth: int = 0) -> Any:
 
 
 def plausible(event: EventDraft) -> EventDraft:
-    """The event without numbers and times that cannot be.
+    """The event with names and ids as columns hold them, and without numbers and times that cannot be.
 
-    They would not fit their columns or their sums, or could not be read back; ``data["refused"]`` keeps them.
+    These would not fit their columns or their sums, or could not be read back; ``data["refused"]`` keeps them.
     """
+    tool = event.tool
+    # One look at all of them in one, and not nine: half a microsecond less for each event.
+    names = f"{event.actor_name}{event.key}{event.pointer}{event.model}{event.request}"
+    if tool:
+        names = f"{names}{tool.call_id}{tool.name}{tool.server}{tool.status}"
+    if len(names) > MAX_IDENTIFIER or not names.isascii() or "\0" in names:
+        event = _named(event)
     refused = _impossible(event)
     if not refused:
         return event
@@ -107,12 +124,22 @@ def plausible(event: EventDraft) -> EventDraft:
     return replace(event, **gone, usage=usage, data={**event.data, "refused": {k: str(v) for k, v in refused.items()}})
 
 
+def _named(event: EventDraft) -> EventDraft:
+    tool = event.tool and replace(
+        event.tool, call_id=identifier(event.tool.call_id), name=text(event.tool.name), server=text(event.tool.server),
+        status=text(event.tool.status),
+    )  # fmt: skip
+    return replace(
+        event, actor_name=text(event.actor_name), key=text(event.key), pointer=text(event.pointer),
+        model=text(event.model), request=identifier(event.request), tool=tool,
+    )  # fmt: skip
+
+
 def _impossible(event: EventDraft) -> dict[str, Any]:
     refused: dict[str, Any] = {}
     usage, cost, at = event.usage, event.cost, event.at
     if usage is not None:
-        for name in COUNTS:
-            count = getattr(usage, name)
+        for name, count in zip(COUNTS, _counts(usage), strict=True):
             if count is not None and not 0 <= count <= MAX_TOKENS:
                 refused[name] = count
     if cost is not None and not (cost.is_finite() and 0 <= cost <= MAX_COST):
