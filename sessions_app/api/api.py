@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,10 @@ from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
+from django.shortcuts import render
 from ninja import NinjaAPI, Router
 from ninja.errors import HttpError, ValidationError, ValidationErrorContext
+from ninja.openapi.docs import Swagger
 from ninja.openapi.schema import OpenAPISchema
 
 from sessions_app.live import readers
@@ -96,6 +99,15 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
 """What services, Django and the database may raise at bad input or in bad times, as problems."""
 
 
+class DocsPage(Swagger):
+    """The page that shows the API, with its script from here: the library's own takes it from elsewhere where the
+    library is no app (``settings.NINJA``)."""
+
+    def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
+        settings = self.settings | {"url": self.get_openapi_url(api, kwargs)}
+        return render(request, self.template, {"swagger_settings": json.dumps(settings, indent=1), "api": api})
+
+
 class DeskAPI(NinjaAPI):
     """An API whose description says that each operation may answer with a problem.
 
@@ -142,6 +154,7 @@ def build() -> NinjaAPI:
         urls_namespace="api",
         openapi_url=f"{ROOT}/openapi.json",
         docs_url=f"{ROOT}/docs",
+        docs=DocsPage(),
         parser=BodyParser(),
     )
     api.add_exception_handler(Problem, lambda request, problem: problem.response())

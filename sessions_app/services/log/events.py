@@ -32,7 +32,7 @@ from .new_events import NewEvents
 from .rows import COPIED_TYPES, copied, inserted
 from .sanitise import MAX_SMALLINT, json_bytes, plausible, text
 
-BATCH = 2_000
+BATCH = 1_000
 PARENTS_REMEMBERED = 20_000
 KEYS_REMEMBERED = 50_000
 """Of a log that was empty, so that its first events need no look at what there is: 6 MB."""

@@ -10,8 +10,6 @@ from asgiref.sync import async_to_sync
 from sessions_app.extensions import DeskTool, ToolRefused
 from sessions_app.models import Member
 
-from . import inner
-
 
 def desk_tools() -> list[DeskTool]:
     """The tools of ``/mcp``; see the slot ``DESK_TOOLS``."""
@@ -30,6 +28,7 @@ def _run(name: str, member: Member, arguments: dict[str, Any]) -> str:
 async def _call(name: str, member: Member, arguments: dict[str, Any]) -> str:
     from mcp.server.mcpserver.exceptions import ToolError
 
+    from . import inner
     from .tools import server
 
     caller = inner.CALLER.set(inner.request_for(member))
