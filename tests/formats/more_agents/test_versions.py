@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -213,3 +214,11 @@ def test_amp_counts_the_ledger_of_older_threads_where_no_message_says_what_it_us
         "messages": [asked, answer | ({"usage": own} if own else {})],
     }  # fmt: skip
     assert tokens(told(json.dumps(thread).encode(), "amp")) == ([11, 0, 0, 6] if own else [18, 0, 0, 8])
+
+
+@pytest.mark.parametrize("at", [1_772_438_400, 1_772_438_400_000, 1_772_438_400_000_000, 1_772_438_400_000_000_000])
+@pytest.mark.parametrize("kind", [int, str, float])
+def test_a_time_may_be_counted_in_any_unit_and_as_text(at: int, kind: type) -> None:
+    lines = jsonl({"type": "session", "id": "s", "version": 3}, {**SAID, "timestamp": kind(at)})
+    found = events(told(lines, "pi"))[-1]
+    assert found.at == datetime(2026, 3, 2, 8, tzinfo=UTC)

@@ -37,6 +37,12 @@ def from_epoch(value: Any, per_second: int) -> datetime | None:
 SECONDS_BELOW = 10**11
 """Integers below this are read as seconds: VAC s3.1 says milliseconds, s2.2.2 says POSIX seconds."""
 
+_UNITS: tuple[tuple[int, str | None, int], ...] = (
+    (SECONDS_BELOW, "seconds", 1), (SECONDS_BELOW * 1000, None, 1000), (SECONDS_BELOW * 10**6, "form", 10**6),
+)  # fmt: skip
+"""Numbers below which a time is counted in a unit, what is odd about it, and how many of the unit are a second."""
+_COUNT = re.compile(r"\d{10,19}", re.ASCII)
+"""A time that is counted, as text."""
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 _LEAP = re.compile(r"(T\d\d:\d\d):60")
 """A leap second (RFC 3339 s5.6), which ``datetime`` has not."""
@@ -92,7 +98,8 @@ def _from_text(value: str) -> Moment:
         try:
             at = datetime.fromisoformat(_LEAP.sub(r"\1:59", value.strip().upper()))
         except ValueError:
-            return Moment(None, "unreadable")
+            counted = _COUNT.fullmatch(value.strip()) is not None
+            return _from_number(int(value))._replace(fault="form") if counted else Moment(None, "unreadable")
     fault = None if _RFC_3339.fullmatch(value) else "form"
     if at.tzinfo is None:
         return Moment(at.replace(tzinfo=UTC), "zone")
@@ -103,12 +110,12 @@ def _from_text(value: str) -> Moment:
 
 
 def _from_number(value: int | float) -> Moment:
-    seconds = abs(value) < SECONDS_BELOW
+    """Milliseconds; smaller ones are seconds, and what would be later than the year 5138 micro- or nanoseconds."""
+    fault, per_second = next(((fault, per) for below, fault, per in _UNITS if abs(value) < below), ("form", 10**9))
     try:
-        at = datetime.fromtimestamp(value if seconds else value / 1000, UTC)
+        return Moment(datetime.fromtimestamp(value / per_second, UTC), fault)
     except (OverflowError, OSError, ValueError):
         return Moment(None, "unreadable")
-    return Moment(at, "seconds" if seconds else None)
 
 
 def rfc3339_short(at: datetime) -> str:
