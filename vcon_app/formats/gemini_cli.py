@@ -68,13 +68,14 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     head = telling(plain, detect)
     if (wrapper := _saved(head)) is not None:
         return GeminiReading().run(_conversation(plain, wrapper))
-    lines = any(_is_record(line) for line in head.records) or head.shape.get("messages") != "["
+    lines = any(map(_is_record, head.lines)) or head.shape.get("messages") != "["
     return GeminiReading().run(lines_or_list(source, NAME) if lines else _document(plain))
 
 
 def _is_record(line: dict[str, Any]) -> bool:
     stated = isinstance(line.get("sessionId"), str) and isinstance(line.get("projectHash"), str)
-    return stated or isinstance(line.get("$set"), dict) or isinstance(line.get("$rewindTo"), str)
+    said = line.get("type") in SPOKEN and line.keys() >= {"id", "timestamp", "content"} and "uuid" not in line
+    return stated or said or isinstance(line.get("$set"), dict) or isinstance(line.get("$rewindTo"), str)
 
 
 def _saved(head: Head) -> str | None:

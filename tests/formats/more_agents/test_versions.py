@@ -222,3 +222,21 @@ def test_a_time_may_be_counted_in_any_unit_and_as_text(at: int, kind: type) -> N
     lines = jsonl({"type": "session", "id": "s", "version": 3}, {**SAID, "timestamp": kind(at)})
     found = events(told(lines, "pi"))[-1]
     assert found.at == datetime(2026, 3, 2, 8, tzinfo=UTC)
+
+
+UUID = "0f0e0d0c-1111-4222-8333-444455556666"
+
+
+@pytest.mark.parametrize(
+    ("rows", "name"),
+    [
+        ([{"type": "message", "id": UUID, "timestamp": AT, "message": {"role": "user", "content": "Oil it"}}], "droid"),
+        ([{"type": "message", "id": "0a1b2c3d", "parentId": None, "message": {"role": "user", "content": "X"}}], "pi"),
+        ([{"type": "model_change", "id": "0a1b2c3d", "parentId": None, "timestamp": AT, "modelId": "sand"}], "pi"),
+        ([{"type": "gemini", "id": "1", "timestamp": AT, "content": "Done", "model": "sand"}], "gemini-cli"),
+        ([{"type": "file-history-snapshot", "messageId": "m", "snapshot": {"trackedFileBackups": {}}}], "claude-code"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("indent", [None, 2])
+def test_one_line_of_a_file_is_known_on_one_line_and_on_many(rows: Any, name: str, indent: int | None) -> None:
+    assert events(told("\n".join(json.dumps(row, indent=indent) for row in rows).encode(), name))

@@ -29,6 +29,7 @@ ADDED = ("<system-reminder>", "Contents of ")
 """Texts that begin so were put beside a prompt by the program."""
 END = "</system-reminder>"
 SETTINGS = frozenset({"model", "tokenUsage", "autonomyMode"})
+UUID = re.compile(r"[0-9a-f-]{36}")
 SETTINGS_OWN = frozenset({"assistantActiveTimeMs", "providerLock", "providerLockTimestamp"})
 
 
@@ -37,10 +38,9 @@ def detect(head: Head) -> bool:
     if is_settings(head.keys):
         return True
     lines = head.records
-    started = any(line.get("type") == "session_start" for line in lines) and any(map(_is_said, lines))
-    return started or any(
-        (line.get("type") == "session_start" and "id" in line) or _is_streamed(line) for line in lines
-    )
+    started = any(line.get("type") == "session_start" for line in lines)
+    said = any(_is_said(line) and (started or UUID.fullmatch(text_of(line.get("id")))) for line in lines)
+    return said or any((line.get("type") == "session_start" and "id" in line) or _is_streamed(line) for line in lines)
 
 
 def is_settings(keys: Collection[str]) -> bool:
@@ -50,7 +50,8 @@ def is_settings(keys: Collection[str]) -> bool:
 
 
 def _is_said(line: dict[str, Any]) -> bool:
-    return line.get("type") == "message" and "role" in dict_of(line.get("message"))
+    told = line.get("type") == "message" and "role" in dict_of(line.get("message"))
+    return told and not {"uuid", "sessionId", "data"} & line.keys()
 
 
 def _is_streamed(line: dict[str, Any]) -> bool:

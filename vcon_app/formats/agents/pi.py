@@ -28,6 +28,7 @@ from ..contract import Spec
 
 NAME = "pi"
 SPEC = Spec(name=NAME, title="pi, oh-my-pi, OpenClaw", grows="lines", global_response_ids=True)
+ENTRY_ID = re.compile(r"[0-9a-f]{8}")
 SENDER = re.compile(
     r"\s*(?:Sender|Conversation info) \(untrusted metadata\):\s*```json\n(.{0,8000}?)\n```\s*", re.DOTALL
 )
@@ -57,9 +58,12 @@ def detect(head: Head) -> bool:
 
 
 def _is_entry(line: dict[str, Any]) -> bool:
-    message = dict_of(line.get("message"))
+    if OF_OTHERS & line.keys():
+        return False
+    kind, message = line.get("type"), dict_of(line.get("message"))
     told = message.get("role") in ("toolResult", "bashExecution") or "stopReason" in message
-    return line.get("type") == "message" and told and not OF_OTHERS & line.keys()
+    ours = "parentId" in line and ENTRY_ID.fullmatch(text_of(line.get("id"))) is not None
+    return (kind == "message" and (told or ours)) or (kind in ("model_change", "thinking_level_change") and ours)
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:

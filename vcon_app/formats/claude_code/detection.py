@@ -21,6 +21,8 @@ TYPES = frozenset({
 })  # fmt: skip
 DROIDS = ("tool_call", "message", "completion")
 """Types of lines that Droid streams behind an init like ours."""
+HELD = ("message", "attachment", "snapshot")
+"""What lines without a session hold: words, a file beside them, the state of files."""
 IDS = frozenset({"uuid", "parentUuid", "leafUuid", "isSidechain"})
 
 
@@ -73,7 +75,7 @@ def _is_stored(lines: list[dict[str, Any]]) -> bool:
     if types & TYPES and any(IDS & line.keys() for line in lines):
         return True
     if types and types <= TYPES:
-        return any("sessionId" in line or isinstance(line.get("message"), dict) for line in lines)
+        return any("sessionId" in line or any(isinstance(line.get(name), dict) for name in HELD) for line in lines)
     return not types and any(_is_bare(line) for line in lines)
 
 

@@ -70,8 +70,9 @@ class Head:
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
-        """As ``lines``; of a document that is a list, the objects among its first items: programs join lines so."""
-        return self.lines or self._listed
+        """As ``lines``; of a document that is a list, the objects among its first items: programs join lines so. One
+        object that is laid out over many lines is a record as it is on one."""
+        return self.lines or self._listed or self.objects
 
     @cached_property
     def _listed(self) -> list[dict[str, Any]]:
