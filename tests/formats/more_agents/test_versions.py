@@ -240,3 +240,11 @@ UUID = "0f0e0d0c-1111-4222-8333-444455556666"
 @pytest.mark.parametrize("indent", [None, 2])
 def test_one_line_of_a_file_is_known_on_one_line_and_on_many(rows: Any, name: str, indent: int | None) -> None:
     assert events(told("\n".join(json.dumps(row, indent=indent) for row in rows).encode(), name))
+
+
+def test_roo_tells_what_a_search_of_the_code_found_as_its_result() -> None:
+    asked = {"type": "ask", "ask": "tool", "ts": 2, "text": json.dumps({"tool": "codebaseSearch", "query": "oil"})}
+    found = {"type": "say", "say": "codebase_search_result", "ts": 3, "text": json.dumps({"results": ["oil.py"]})}
+    last = events(told(json.dumps([{**ROW, "ts": 1}, asked, found]).encode(), "cline-classic"))[-2:]
+    assert [event.kind for event in last] == ["tool_call", "tool_result"]
+    assert last[1].parent == last[0].key

@@ -35,7 +35,7 @@ ANSWERS = frozenset(
 CALLS = frozenset(
     {"tool", "command", "use_mcp_server", "browser_action", "browser_action_launch", "mcp_server_request_started"}
 )
-RESULTS = frozenset({"command_output", "mcp_server_response", "browser_action_result"})
+RESULTS = frozenset({"command_output", "mcp_server_response", "browser_action_result", "codebase_search_result"})
 ERRORS = frozenset(
     {"error", "diff_error", "api_req_failed", "mistake_limit_reached", "clineignore_error", "rooignore_error"}
 )
