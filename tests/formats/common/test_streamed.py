@@ -11,7 +11,7 @@ import ijson
 import pytest
 
 from vcon_app.formats.common.jsonio import MAX_DEPTH
-from vcon_app.formats.common.streamed import LARGEST, PIECE, events, items, tokens
+from vcon_app.formats.common.streamed import LARGEST, PIECE, items, tokens
 
 VALUES: list[Any] = [
     {"a": {"b": [1, 2.5, None, True, "x", [], {}]}, "c": {}},
@@ -69,7 +69,7 @@ def test_deep_nesting_takes_no_memory_for_its_paths() -> None:
     assert peak < 5_000_000
 
 
-class Pieces(io.BytesIO):
+class Source(io.BytesIO):
     """A stream that remembers how much was asked for at once."""
 
     def __init__(self, data: bytes) -> None:
@@ -83,7 +83,7 @@ class Pieces(io.BytesIO):
 
 def test_a_long_text_is_read_in_growing_pieces_and_what_follows_in_small_ones() -> None:
     text, numbers = "é" * 2 * LARGEST, list(range(PIECE))
-    stream = Pieces(json.dumps([text, numbers]).encode())
-    assert [value for event, value in events(stream) if event == "string"] == [text]
-    assert max(stream.sizes) == LARGEST
-    assert stream.sizes[-1] == PIECE
+    source = Source(json.dumps([text, numbers]).encode())
+    assert [value for _, event, value in tokens(source) if event == "string"] == [text]
+    assert max(source.sizes) == LARGEST
+    assert source.sizes[-1] == PIECE

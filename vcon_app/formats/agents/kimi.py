@@ -315,6 +315,7 @@ def loop(reading: KimiReading, line: Line, value: dict[str, Any]) -> Iterator[Dr
         yield from _returned(reading, line, event.get("toolCallId"), dict_of(event.get("result")), "/event/result")
     elif kind == "step.end":
         data = scalars_of(event, frozenset({"uuid"}))
+        reading.facts.model = text_of(event.get("model"))[:200] or reading.facts.model
         yield reading.step(line, dict_of(event.get("usage")), data)
     elif kind in ("step.begin", "step.retry", "step.interrupted"):
         yield line.event("system", data=scalars_of(event, frozenset({"uuid"})))

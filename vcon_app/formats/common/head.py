@@ -16,7 +16,7 @@ import ijson
 from . import utf16
 from .jsonio import MAX_DEPTH, Unreadable, loads
 from .sqlite.opening import Tables, tables_in
-from .streamed import events
+from .streamed import PIECE, Pieces, parsed
 
 SIZES = (64 * 1024, 1024 * 1024, 16 * 1024 * 1024)
 """How much is looked at before giving up: a first line may be 27 KB long, an attachment megabytes."""
@@ -152,7 +152,9 @@ def _shape_of(text: bytes) -> tuple[dict[str, Any], bool]:
     shape: dict[str, Any] = {}
     path: list[str] = []  # one part for each container that is open
     try:
-        for event, value in events(io.BytesIO(text), multiple_values=True):
+        pieces = Pieces(io.BytesIO(text))
+        for event, value in parsed(pieces, multiple_values=True):
+            pieces.size = PIECE
             if event == "map_key":
                 path[-1] = value
                 continue

@@ -19,18 +19,9 @@ PIECE, LARGEST = 64 * 1024, 512 * 1024
 """Bytes that the parser is given at once: it holds all tokens of them, which takes 40 MB for the largest."""
 
 
-def events(source: BinaryIO, *, multiple_values: bool = False) -> Iterator[tuple[str, Any]]:
-    """ijson's events. Raises ``ijson.JSONError`` and ``UnicodeDecodeError`` where the document goes wrong."""
-    pieces = _Pieces(source)
-    # use_float: without it ijson 3.6.0 crashes the process on an integer of more than 4,300 digits
-    for event in ijson.basic_parse(pieces, use_float=True, multiple_values=multiple_values):
-        pieces.size = PIECE
-        yield event
-
-
-class _Pieces:
+class Pieces:
     """A stream of which more is read at once for as long as no token ends: the parser begins a token again with each
-    piece, so 16 MB of one text take 10 s in small ones."""
+    piece, so 16 MB of one text take 10 s in small ones. Who takes the tokens sets ``size`` back with each."""
 
     def __init__(self, source: BinaryIO) -> None:
         self.size = PIECE
@@ -44,6 +35,13 @@ class _Pieces:
         return data
 
 
+def parsed(pieces: Pieces, *, multiple_values: bool = False) -> Iterator[tuple[str, Any]]:
+    """ijson's events. Raises ``ijson.JSONError`` and ``UnicodeDecodeError`` where the document goes wrong."""
+    # use_float: without it ijson 3.6.0 crashes the process on an integer of more than 4,300 digits
+    found: Iterator[tuple[str, Any]] = ijson.basic_parse(pieces, use_float=True, multiple_values=multiple_values)
+    return found
+
+
 def tokens(source: BinaryIO) -> Iterator[tuple[int, str, Any]]:
     """How many containers stand around a token, and the token (ijson's event and value).
 
@@ -51,7 +49,9 @@ def tokens(source: BinaryIO) -> Iterator[tuple[int, str, Any]]:
     ``UnicodeDecodeError`` where the document goes wrong.
     """
     depth = 0
-    for event, value in events(source):
+    pieces = Pieces(source)
+    for event, value in parsed(pieces):
+        pieces.size = PIECE
         if event in ENDS:
             depth -= 1
             if depth < MAX_DEPTH:
