@@ -97,6 +97,17 @@ def test_a_refusal_is_an_inferred_approval(error: str, status: str, by: str | No
     assert all(data["decision"] == "denied" and data["inferred"] is True for data in approvals)
 
 
+@pytest.mark.parametrize(
+    ("state", "status"), [({"output": "oil.py"}, "ok"), ({"error": "No such folder"}, "error"), ({}, None)]
+)
+def test_a_call_without_a_status_has_ended_when_it_brought_something(state: dict[str, Any], status: str | None) -> None:
+    ran = part("tool", callID="c1", tool="bash", state={"input": {"command": "ls"}, **state})
+    results = [
+        event.tool.status for event in told(message("assistant"), ran) if event.kind == "tool_result" and event.tool
+    ]
+    assert results == ([status] if status else [])
+
+
 def test_whole_files_around_an_edit_are_left_in_the_source() -> None:
     filediff = {"file": "a", "before": "x" * 1000, "after": "y" * 1000}
     found = drafts(

@@ -81,7 +81,7 @@ def _tool(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: st
         "tool_call", part=call, at_path=path, actor=reading.agent, model=reading.message_of(record).model,
         tool=ToolDraft(call_id, name or None, None, arguments), data=scalars_of({"title": state.get("title")}),
     )  # fmt: skip
-    if text_of(state.get("status")) in STATUSES:
+    if _outcome(state):
         line = ended(line, times.get("end"), times.get("start"))
         yield from _tool_result(line, record, state, path, line.key + call)
 
@@ -93,7 +93,7 @@ def _tool_result(
     text = text_of(state.get("output")) or text_of(state.get("error"))
     metadata = dict_of(state.get("metadata"))
     facts = _facts_of_result(metadata, len(line.raw))
-    status: str | None = STATUSES[state["status"]]
+    status = _outcome(state)
     if status == "error" and text.startswith(REJECTED):
         status = "denied"
         yield line.event(
@@ -113,6 +113,13 @@ def _tool_result(
         "tool_result", text, part=f":result:{fingerprint([text, status, facts])}", at_path=path, actor=("tool", name),
         parent=parent, tool=ToolDraft(call_id, name or None, None, None, facts or None, status), data=data,
     )  # fmt: skip
+
+
+def _outcome(state: dict[str, Any]) -> str | None:
+    """How a call ended; where no status is stated, by what it brought. None while it runs."""
+    if "status" in state:
+        return STATUSES.get(text_of(state["status"]))
+    return "error" if text_of(state.get("error")) else "ok" if "output" in state else None
 
 
 def _facts_of_result(metadata: dict[str, Any], size: int) -> dict[str, Any]:
