@@ -130,6 +130,7 @@ ROW: dict[str, Any] = {"type": "say", "say": "text", "text": "Grease the hub."}
         ({"messages": [{"role": "assistant", "content": [{"type": "text", "text": "Done"}], "metrics": {
             "inputTokens": 5}}]}, "cline"),
         ({"tokenUsage": {"inputTokens": 4, "outputTokens": 2}, "assistantActiveTimeMs": 9}, "droid"),
+        ({"model": "custom:sand", "autonomyMode": "auto-low", "reasoningEffort": "high"}, "droid"),
         ({"session_id": "v1", "start_time": AT, "stats": {"session_prompt_tokens": 3}}, "vibe"),
         ({"stats": {"usage_to_metrics": {"agent": {"accumulated_token_usage": {"prompt_tokens": 3}}}}}, "openhands"),
         ({"kind": "MessageEvent", "source": "user", "llm_message": {"role": "user", "content": [
@@ -248,3 +249,37 @@ def test_roo_tells_what_a_search_of_the_code_found_as_its_result() -> None:
     last = events(told(json.dumps([{**ROW, "ts": 1}, asked, found]).encode(), "cline-classic"))[-2:]
     assert [event.kind for event in last] == ["tool_call", "tool_result"]
     assert last[1].parent == last[0].key
+
+
+def test_goose_exports_a_session_as_one_document() -> None:
+    said = {"role": "user", "created": 1_772_438_400, "content": [{"type": "text", "text": "Oil it"}]}
+    export = {
+        "id": "g", "name": "The hinge", "working_dir": "/w", "conversation": [said, {**said, "role": "assistant"}],
+        "model_config": {"model_name": "sand-1"}, "accumulated_input_tokens": 5, "accumulated_output_tokens": 3,
+    }  # fmt: skip
+    drafts = told(json.dumps(export, indent=2).encode(), "goose")
+    assert [event.kind for event in events(drafts)] == ["model_request", "user_message", "agent_message"]
+    assert (session(drafts).title, session(drafts).model, tokens(drafts)) == ("The hinge", "sand-1", [5, 0, 0, 3])
+
+
+def test_hermes_writes_trajectories_for_training_a_run_on_each_line() -> None:
+    call = json.dumps({"name": "look", "arguments": {"at": "shelf"}})
+    brought = json.dumps({"tool_call_id": "x", "name": "look", "content": "linseed"})
+    turns = [
+        {"from": "system", "value": "You oil things."},
+        {"from": "human", "value": "Oil it"},
+        {"from": "gpt", "value": f"<think>\nWhich oil?\n</think>\n<tool_call>\n{call}\n</tool_call>"},
+        {"from": "tool", "value": f"<tool_response>\n{brought}\n</tool_response>"},
+        {"from": "gpt", "value": "<think>\n</think>\nOiled with linseed."},
+    ]  # fmt: skip
+    run = {"conversations": turns, "timestamp": "2026-03-02T08:00:00", "model": "sand-1", "completed": True}
+    drafts = told(jsonl(run, {**run, "conversations": turns[1:]}), "hermes")
+    names = {draft.external_id for draft in drafts if isinstance(draft, SessionDraft)}
+    found = events(drafts)[:6]
+    assert len(names) == 2
+    assert [(event.kind, event.text) for event in found] == [
+        ("system", "You oil things."), ("user_message", "Oil it"), ("reasoning", "Which oil?"), ("tool_call", ""),
+        ("tool_result", "linseed"), ("agent_message", "Oiled with linseed."),
+    ]  # fmt: skip
+    assert found[4].parent == found[3].key
+    assert found[3].model == "sand-1"

@@ -46,7 +46,7 @@ def detect(head: Head) -> bool:
 def is_settings(keys: Collection[str]) -> bool:
     """Whether these are members of the settings beside a session: what it used, or two of the facts they state."""
     told = SETTINGS & set(keys)
-    return len(told) > 2 or (len(told) == 2 and "model" not in told) or (bool(told) and bool(SETTINGS_OWN & set(keys)))
+    return (len(told) > 1 and "autonomyMode" in told) or bool(told and SETTINGS_OWN & set(keys))
 
 
 def _is_said(line: dict[str, Any]) -> bool:

@@ -1,4 +1,6 @@
-"""Goose (Block) before 1.10: ``~/.local/share/goose/sessions/NAME.jsonl``. Later sessions are in a SQLite store."""
+"""Goose (Block) before 1.10: ``~/.local/share/goose/sessions/NAME.jsonl``. Later sessions are in a SQLite store, out of
+which ``goose session export --format json`` makes one document with the messages under ``conversation``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import Any, BinaryIO
 
 from ...drafts import Draft, Usage
 from ..common.agents.pieces import Piece, pieces_of, readable
-from ..common.agents.reading import AgentReading
+from ..common.agents.reading import AgentReading, unfolded
 from ..common.calls import id_of
 from ..common.head import Head
 from ..common.lines import Line
@@ -28,6 +30,8 @@ def detect(head: Head) -> bool:
     first: dict[str, Any] = next(iter(head.records), {})
     if "working_dir" in first and bool({"message_count", "description", "total_tokens"} & first.keys()):
         return True
+    if head.shape.get("conversation") == "[" and FACTS & head.keys:
+        return True
     lines = head.records[:5]
     return any(map(_is_message, lines)) and not any({"object", "choices", "id"} <= line.keys() for line in lines)
 
@@ -41,7 +45,7 @@ def _is_message(line: dict[str, Any]) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one session, a line in memory at a time. Raises ``FormatError``."""
-    return GooseReading().run(lines_or_list(source, NAME))
+    return GooseReading().run(unfolded(lines_or_list(source, NAME), NAME, "conversation"))
 
 
 def goose_pieces(content: Any) -> list[Piece]:
@@ -87,9 +91,11 @@ class GooseReading(AgentReading):
     def note(self, line: Line) -> None:
         if "role" not in line.value:
             self.claim(line.value.get("id"))
-            self.facts.title = text_of(line.value.get("description")) or self.facts.title
+            title = text_of(line.value.get("name")) or text_of(line.value.get("description"))
+            self.facts.title = title or self.facts.title
             self.facts.set_environment(cwd=line.value.get("working_dir"))
-            self.facts.model = text_of(line.value.get("model"))[:200] or self.facts.model
+            model = dict_of(line.value.get("model_config")).get("model_name", line.value.get("model"))
+            self.facts.model = text_of(model)[:200] or self.facts.model
 
     def events(self, line: Line) -> Iterator[Draft]:
         value, role = line.value, line.value.get("role")
