@@ -161,11 +161,12 @@ def with_turns(approvals: Iterable[Approval]) -> list[Approval]:
 
 
 def note_people(found: list[Approval]) -> None:
-    """Note who was told of them (``steps_taken``), and why nobody could approve one (``undecidable``).
+    """Note who was told of them (``steps_taken``), who voted, and why nobody could approve one (``undecidable``).
 
-    One query, and two more where rules say who decides one of them, however many there are.
+    Two queries, and two more where rules say who decides one of them, however many there are.
     """
     prefetch_related_objects(found, STEPS_TAKEN)
+    prefetch_related_objects([one for one in found if one.version > 1], votes.PREFETCH)  # the first vote makes it 2
     people: list[deciders.Candidate] | None = None
     for one in found:
         one.undecidable = ""

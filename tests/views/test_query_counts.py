@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from sessions_app.models import ApiKey, Role
 from sessions_app.queries.money import usage
@@ -65,3 +66,18 @@ def test_the_page_of_an_import_does_not_ask_per_session(admin, workspace, agent)
         session = session_of(agent, f"More {number}")
         ImportedSession.objects.create(imported=imported, session=session, document=imported.document)
     assert queries(admin, f"/imports/{imported.id}/") == before
+
+
+def test_the_page_of_a_session_does_not_ask_per_decided_card(admin, workspace, agent):
+    session = session_of(agent, "Orders")
+    page = reverse("session-detail", args=[agent.pk, session.pk])
+
+    def decided() -> int:
+        asked = asks(session)
+        form = {"verdict": "approve", "version": asked.version, "digest": asked.digest}
+        assert admin.post(reverse("approval-decide", args=[asked.pk]), form).status_code < 400
+        return queries(admin, page)
+
+    decided()
+    before = decided()
+    assert decided() == before
