@@ -1,5 +1,6 @@
 """Django's settings. What a person may set is read and checked in ``config.env``; the rest is decided here."""
 
+import mimetypes
 import os
 import secrets
 import tomllib
@@ -164,6 +165,7 @@ TIME_ZONE = "UTC"
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static", NINJA / "static"]
+mimetypes.add_type("application/speculationrules+json", ".speculationrules")  # a browser takes them as nothing else
 # Source maps are 5 of the API page's 8 MB; compressing them took most of a second of the first start.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True

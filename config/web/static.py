@@ -20,6 +20,7 @@ class StaticFiles(WhiteNoise):  # type: ignore[misc]  # a class without types
             allow_all_origins=False,
             # HashedFilesStorage puts 12 hex digits of the content's hash into the name, so such a file never changes.
             immutable_file_test=r"^.+\.[0-9a-f]{12}\..+$",
+            mimetypes={".speculationrules": "application/speculationrules+json"},  # WhiteNoise has types of its own
             add_headers_function=lambda headers, path, url: headers.add_header("X-Content-Type-Options", "nosniff"),
         )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.templatetags.static import static
 from django.utils.cache import patch_vary_headers
 
 
@@ -18,7 +19,13 @@ def wants_fragment(request: HttpRequest) -> bool:
 def page_or_fragment(
     request: HttpRequest, page: str, fragment: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    """``fragment`` (a template beginning with ``_``) to htmx, else ``page``, which includes it."""
-    response = render(request, fragment if wants_fragment(request) else page, context, status=status)
+    """``fragment`` (a template beginning with ``_``) to htmx, else ``page``, which includes it.
+
+    With a page a browser is told to ask for what a row leads to while the button of the mouse is still down.
+    """
+    is_fragment = wants_fragment(request)
+    response = render(request, fragment if is_fragment else page, context, status=status)
+    if not is_fragment:
+        response.headers["Speculation-Rules"] = f'"{static("opening.speculationrules")}"'
     patch_vary_headers(response, ["HX-Request"])
     return response

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 
 import pytest
+from django.urls import reverse
 from playwright.sync_api import expect
 
 from config.database.postgres import wait_until
-from sessions_app.models import Approval, Event, Role, Session
+from sessions_app.models import Approval, Event, Role, SeenMark, Session
 from sessions_app.services import audit
 from sessions_app.services.people import api_keys, members
 from tests.formats.stores import made
@@ -353,3 +354,22 @@ def test_the_palette_finds_pages_actions_and_sessions(open_page, agent):
     page.wait_for_url("**/sessions/compare/*")
     page.keyboard.press("?")
     page.get_by_role("heading", name="Keys").wait_for()
+
+
+def test_a_session_is_asked_for_while_the_button_of_the_mouse_is_down_and_not_seen_by_that(open_page, agent):
+    session = session_of(agent, "Order 4711")
+    page = open_page("/sessions/")
+    path = reverse("session-detail", args=[agent.pk, session.pk])
+    row = page.locator(f"[data-row][href='{path}']")
+    row.hover()
+    came = "performance.getEntriesByType('resource').some((one) => /speculationrules/.test(one.name))"
+    wait_until(lambda: page.evaluate(came), 30)
+    page.mouse.down()
+    page.wait_for_timeout(300)
+    page.mouse.move(0, 0)
+    page.mouse.up()
+    assert page.url.endswith("/sessions/")
+    assert not SeenMark.objects.exists()
+    row.click(delay=200)
+    page.wait_for_url(f"**{path}")
+    assert page.evaluate("performance.getEntriesByType('navigation')[0].deliveryType") == "navigational-prefetch"

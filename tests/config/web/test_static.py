@@ -18,6 +18,7 @@ def files(tmp_path):
     (tmp_path / "base.0123456789ab.css").write_bytes(STYLE)
     (tmp_path / "base.0123456789ab.css.gz").write_bytes(gzip.compress(STYLE))
     (tmp_path / "plain.js").write_text("void 0")
+    (tmp_path / "opening.speculationrules").write_text("{}")
     return StaticFiles(echo, str(tmp_path), "/static/")
 
 
@@ -33,6 +34,11 @@ def test_a_file_without_one_is_asked_for_again(files):
     assert b"immutable" not in headers[b"cache-control"]
     status, _, body = call(files, path="/static/plain.js", method="GET", if_none_match=headers[b"etag"].decode())
     assert (status, body) == (304, b"")
+
+
+def test_rules_of_what_to_ask_for_early_have_the_type_that_browsers_want(files):
+    _, headers, _ = call(files, path="/static/opening.speculationrules", method="GET")
+    assert headers[b"content-type"] == b"application/speculationrules+json"
 
 
 def test_a_compressed_file_goes_to_those_who_take_it(files):
