@@ -13,6 +13,7 @@ import pytest
 from tests.formats.checks import jsonl
 from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, SessionDraft
+from vcon_app.formats.common.head import Head
 
 AT = "2026-03-02T08:00:00Z"
 SAID: dict[str, Any] = {
@@ -125,8 +126,7 @@ ROW: dict[str, Any] = {"type": "say", "say": "text", "text": "Grease the hub."}
         ([{**ROW, "say": "task"}], "cline-classic"),
         ([{"role": "user", "content": [{"type": "text", "text": "<user_message>\nOil\n</user_message>"}], "ts": 1}],
          "cline-classic"),
-        ([{"role": "user", "content": "Oil it", "ts": 1_772_438_400_000}, {"role": "assistant", "content": "Done"}],
-         "cline-classic"),
+        ([{"role": "user", "content": [{"type": "text", "text": "Oil it"}], "ts": 1_772_438_400_000}], "cline-classic"),
         ({"messages": [{"role": "assistant", "content": [{"type": "text", "text": "Done"}], "metrics": {
             "inputTokens": 5}}]}, "cline"),
         ({"tokenUsage": {"inputTokens": 4, "outputTokens": 2}, "assistantActiveTimeMs": 9}, "droid"),
@@ -162,6 +162,17 @@ def test_a_document_is_known_without_what_may_be_left_out(value: Any, name: str)
 )  # fmt: skip
 def test_lines_are_known_without_what_may_be_left_out(rows: list[dict[str, Any]], name: str) -> None:
     assert any(event.text for event in events(told(jsonl(*rows), name)))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        json.dumps([{"role": "user", "content": "Oil it", "ts": 1}, {"role": "assistant", "content": "Done"}]).encode(),
+        jsonl({"type": "user", "content": "Oil it"}, {"type": "assistant", "content": "Done"}),
+    ],
+)
+def test_a_chat_that_any_program_may_have_written_is_not_said_to_be_of_one(data: bytes) -> None:
+    assert registry.claims(Head(data), registry.readers()) in ([], ["openai-chat"])
 
 
 def test_roo_says_what_a_condensation_cost_and_what_it_left() -> None:

@@ -53,7 +53,9 @@ def detect(head: Head) -> bool:
         return True
     sent = shape.get("item.role") in ("user", "assistant") and "item.content" in shape and "item.type" not in shape
     marked = any(mark in head.data[:65536] for mark in MARKS)
-    return sent and (marked or isinstance(shape.get("item.ts"), (int, float)))
+    # Chats of other programs have a time beside a message, too, but not blocks as Anthropic has them.
+    timed = isinstance(shape.get("item.ts"), (int, float)) and shape.get("item.content") == "["
+    return sent and (marked or timed)
 
 
 def session_in_path(path: str) -> str | None:

@@ -40,7 +40,7 @@ def detect(head: Head) -> bool:
         return False
     if any(text_of(line.get("type")) in ("message", "function_call", "function_call_output") for line in lines):
         return False  # items of the Responses API, as old files of Codex have them
-    if lines and all(map(_is_plain, lines)) and any(line.get("type") == "assistant" for line in lines):
+    if lines and all(map(_is_plain, lines)) and any(map(_is_of_an_agent, lines)):
         return True
     said = ("type" in line and "content" in line or "role" in line for line in lines)
     return any(said) and any(
@@ -55,6 +55,13 @@ def _is_plain(line: dict[str, Any]) -> bool:
         text_of(line.get("type")) in TYPES
         and line.keys() <= PLAIN
         and bool({"content", "summary", "kind"} & line.keys())
+    )
+
+
+def _is_of_an_agent(line: dict[str, Any]) -> bool:
+    """A call, a result or a thought as Grok writes them: who only asks and answers may be any program."""
+    return (
+        "tool_calls" in line or ("tool_call_id" in line and "content" in line) or isinstance(line.get("summary"), list)
     )
 
 
