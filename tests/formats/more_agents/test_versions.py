@@ -294,3 +294,8 @@ def test_hermes_writes_trajectories_for_training_a_run_on_each_line() -> None:
     ]  # fmt: skip
     assert found[4].parent == found[3].key
     assert found[3].model == "sand-1"
+
+
+def test_a_date_without_signs_is_not_taken_for_a_count() -> None:
+    lines = jsonl({"type": "session", "id": "s", "version": 3}, {**SAID, "timestamp": "20260302101500"})
+    assert events(told(lines, "pi"))[-1].at is None

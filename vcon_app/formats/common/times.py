@@ -41,8 +41,8 @@ _UNITS: tuple[tuple[int, str | None, int], ...] = (
     (SECONDS_BELOW, "seconds", 1), (SECONDS_BELOW * 1000, None, 1000), (SECONDS_BELOW * 10**6, "form", 10**6),
 )  # fmt: skip
 """Numbers below which a time is counted in a unit, what is odd about it, and how many of the unit are a second."""
-_COUNT = re.compile(r"\d{10,19}", re.ASCII)
-"""A time that is counted, as text."""
+_COUNT = re.compile(r"\d{10}|\d{13}|\d{16}|\d{19}", re.ASCII)
+"""A time of this age that is counted, as text. Of 14 digits it would be a date, ``20260302101500``."""
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 _LEAP = re.compile(r"(T\d\d:\d\d):60")
 """A leap second (RFC 3339 s5.6), which ``datetime`` has not."""
