@@ -23,7 +23,6 @@ from bench.looks.__main__ import OVERFLOW, chromium, show
 from bench.measure import table
 from bench.places import installation, run
 
-PORT = 8815
 TURNS = 3
 """Of a session: 15 events and more."""
 LINES = 200
@@ -55,7 +54,7 @@ def main() -> None:
     options.add_argument("--sessions", type=int, default=200)
     options.add_argument("--seed", type=int, default=0)
     chosen = options.parse_args()
-    with installation() as environment, served(environment, PORT) as url:
+    with installation() as environment, served(environment) as url:
         said = run(environment, "-m", "bench.hostile", "make", str(chosen.sessions), str(chosen.seed))
         made = json.loads(said.splitlines()[-1])
         with chromium(url, made["cookie"]) as opened:

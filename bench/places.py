@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,12 @@ def analyze() -> None:
 
     with psycopg.connect(**settings.DATABASE_OWNER_PARAMETERS, autocommit=True) as owner:
         owner.execute("VACUUM ANALYZE")
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 def run(environment: dict[str, str], *arguments: str) -> str:

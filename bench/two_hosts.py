@@ -25,6 +25,7 @@ from config.processes.system import die_with_parent
 from tests.services.files import transcript
 
 from .drills.desk import Desk, folder, own_database
+from .places import free_port
 
 RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 LARGE, SMALL = 6_000, 40
@@ -199,12 +200,6 @@ def until(condition: Callable[[], bool], seconds: float) -> bool:
 def answers(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 if __name__ == "__main__":

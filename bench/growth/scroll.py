@@ -28,7 +28,7 @@ from urllib.request import urlopen
 
 from bench import transcripts
 from bench.measure import table
-from bench.places import ROOT, installation, kept_installation, run
+from bench.places import ROOT, free_port, installation, kept_installation, run
 
 from . import tasks
 
@@ -135,8 +135,9 @@ def enter(file: str) -> str:
 
 
 @contextmanager
-def served(environment: dict[str, str], port: int = 8811) -> Iterator[str]:
-    """The address of a web server on the installation."""
+def served(environment: dict[str, str]) -> Iterator[str]:
+    """The address of a web server on the installation, at a port of its own."""
+    port = free_port()
     command = [
         "-m", "uvicorn", "config.asgi:application", "--port", str(port), "--lifespan", "off", "--log-level", "error",
         "--timeout-graceful-shutdown", "3",  # streams that a browser left open

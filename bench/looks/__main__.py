@@ -23,7 +23,6 @@ from bench.places import ROOT, installation, kept_installation, run
 
 from . import checks, sheet
 
-PORT = 8813
 THEMES = ("light", "dark")
 SIZES = ((375, 812), (768, 1024), (1440, 900), (3840, 2160))
 LINES = 1_000
@@ -44,7 +43,7 @@ def main() -> None:
     options.add_argument("--lighthouse", action="store_true")
     chosen = options.parse_args()
     place = kept_installation(chosen.data) if chosen.data else installation()
-    with place as environment, served(environment, PORT) as url:
+    with place as environment, served(environment) as url:
         said = json.loads(run(environment, "-m", "bench.looks", "furnish", str(transcripts.cached(LINES)[0])))
         pages = {name: path for name, path in said["pages"].items() if chosen.only in name}
         pages = part_of(pages, chosen.part)

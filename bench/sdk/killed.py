@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,7 @@ import time
 from pathlib import Path
 
 from ..drills.desk import Desk, folder
-from ..places import ROOT
+from ..places import ROOT, free_port
 
 sys.path.insert(0, str(ROOT / "sdk" / "src"))
 
@@ -28,12 +27,6 @@ from countersign import Session  # noqa: E402
 SESSIONS = 4
 UNTIL = 300.0
 """Seconds for what waits to be sent."""
-
-
-def free_port() -> int:
-    """The desk listens at the same port again: a program knows one address."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def recorded(sessions: list[Session], events: int) -> None:
