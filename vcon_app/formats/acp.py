@@ -21,12 +21,12 @@ from .common.lines import Item, Line
 from .common.reading import REMEMBERED
 from .common.records import records
 from .common.usage import first_count, uncached
-from .common.values import count_of, dict_of, list_of, scalars_of, text_of
+from .common.values import count_of, dict_of, list_of, money_of, scalars_of, text_of
 from .contract import Spec
 
 NAME = "acp"
 SPEC = Spec(name=NAME, title="Agent Client Protocol")
-METHODS = ("session/", "fs/", "terminal/", "initialize", "authenticate", "_x.ai/", "$/cancel")
+METHODS = ("session/", "fs/", "terminal/", "authenticate", "_x.ai/", "$/cancel")
 CHUNKS = frozenset({"user_message_chunk", "agent_message_chunk", "agent_thought_chunk"})
 STATUSES = {"completed": "ok", "failed": "error", "cancelled": "cancelled"}
 MOST = 8 * 1024 * 1024
@@ -43,13 +43,20 @@ def detect(head: Head) -> bool:
     )
     at = next((at for at in ("", "item.") if f"{at}sessionUpdate" in shape or f"{at}method" in shape), "")
     method = shape.get(f"{at}method")
-    spoken = isinstance(method, str) and method.startswith(METHODS) and f"{at}params" in shape
+    begins = method == "initialize" and isinstance(shape.get(f"{at}params.protocolVersion"), int)
+    spoken = begins or (isinstance(method, str) and method.startswith(METHODS) and f"{at}params" in shape)
     return alone or isinstance(shape.get(f"{at}sessionUpdate"), str) or spoken
 
 
 def _is_ours(line: dict[str, Any]) -> bool:
-    spoken = text_of(line.get("method")).startswith(METHODS) and "params" in line
+    method = text_of(line.get("method"))
+    spoken = (method.startswith(METHODS) and "params" in line) or (method == "initialize" and _counts_versions(line))
     return spoken or "sessionUpdate" in line or "sessionUpdate" in dict_of(line.get("update"))
+
+
+def _counts_versions(line: dict[str, Any]) -> bool:
+    """MCP names its versions by dates, and language servers none."""
+    return isinstance(dict_of(line.get("params")).get("protocolVersion"), int)
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
@@ -137,6 +144,10 @@ class AcpReading(AgentReading):
         self._asked: dict[str, dict[str, Any]] = {}
         """Requests for permission by their JSON-RPC id."""
         self._said = ""
+        self._cost = Decimal(0)
+        """US dollars that the session has cost, as last stated."""
+        self._cost_stated = False
+        """Whether that was in this turn."""
 
     def note(self, line: Line) -> None:
         params, result = dict_of(line.value.get("params")), dict_of(line.value.get("result"))
@@ -145,6 +156,9 @@ class AcpReading(AgentReading):
         info = dict_of(result.get("agentInfo")) or dict_of(result.get("serverInfo"))
         if name := text_of(info.get("title")) or text_of(info.get("name")):
             self.facts.agent = name[:200]
+        update = update_of(line.value)
+        if update.get("sessionUpdate") == "session_info_update":
+            self.facts.title = text_of(update.get("title")) or self.facts.title
         models = dict_of(result.get("models"))
         self.facts.model = text_of(models.get("currentModelId"))[:200] or self.facts.model
 
@@ -190,6 +204,8 @@ class AcpReading(AgentReading):
             yield line.event("system", text, data={"type": "plan"})
         elif kind and isinstance(update.get("usage"), dict):
             yield from self._spent(line, update, kind)
+        elif kind == "usage_update" and (cost := _dollars(dict_of(update.get("cost")))) is not None:
+            yield self._costs(line, update, cost)
         elif kind:
             yield line.event("system", data={"type": kind[:100]} | scalars_of(update, frozenset({"sessionUpdate"})))
         else:
@@ -210,6 +226,15 @@ class AcpReading(AgentReading):
                 "model_request", part=f":{model[:100]}", actor=line.agent, model=model[:200] or self.facts.model,
                 usage=usage, cost=cost, request=f"{turn}:{model[:100]}", data=told,
             )  # fmt: skip
+
+    def _costs(self, line: Line, update: dict[str, Any], cost: Decimal) -> EventDraft:
+        """What the session has cost up to here; it stands before the end of the turn whose tokens it pays for."""
+        spent, self._cost, self._cost_stated = max(cost - self._cost, Decimal(0)), cost, True
+        data = {"type": "usage_update", "cost_covers": "everything since the statement before"}
+        return line.event(
+            "model_request", actor=line.agent, model=self.facts.model, cost=spent, request=line.key,
+            data=data | scalars_of(update, frozenset({"sessionUpdate"})),
+        )  # fmt: skip
 
     def _tool(self, line: Line, update: dict[str, Any]) -> Iterator[Draft]:
         """A call, told when it is first heard of; its result when an update ends it."""
@@ -265,6 +290,9 @@ class AcpReading(AgentReading):
         elif "stopReason" in result:
             usage = _usage(dict_of(result.get("usage")))
             billing: dict[str, Any] = {"usage": usage, "request": line.key, "model": self.facts.model} if usage else {}
+            if usage and self._cost_stated:
+                billing["cost"] = Decimal(0)
+            self._cost_stated = False
             kind = "model_request" if usage else "status"
             yield line.event(kind, actor=line.agent, data={"type": "turn_ended"} | scalars_of(result), **billing)  # type: ignore[arg-type]
         else:
@@ -289,6 +317,10 @@ def _usage_of_grok(stated: dict[str, Any]) -> Usage | None:
         return None
     read = count_of(stated.get("cachedReadTokens"))
     return Usage(uncached(given, read), read, None, output, count_of(stated.get("reasoningTokens")))
+
+
+def _dollars(stated: dict[str, Any]) -> Decimal | None:
+    return money_of(stated.get("amount")) if stated.get("currency") in ("USD", None) else None
 
 
 def _ticks(count: Any) -> Decimal | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -11,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.formats.checks import jsonl
+from tests.formats.more_agents.told import events, session, tokens, told
 from vcon_app import registry
-from vcon_app.drafts import Draft, EventDraft, SessionDraft
+from vcon_app.drafts import SessionDraft
 from vcon_app.formats.common.head import Head
 
 AT = "2026-03-02T08:00:00Z"
@@ -23,27 +23,6 @@ SAID: dict[str, Any] = {
         "usage": {"input": 7, "output": 3, "cacheRead": 2, "cacheWrite": 1},
     },
 }  # fmt: skip
-
-
-def told(data: bytes, name: str) -> list[Draft]:
-    """What is read of a file that must be taken for a format."""
-    assert registry.detect(io.BytesIO(data))[0] == name
-    return list(registry.reader(name).read(io.BytesIO(data)))
-
-
-def events(drafts: list[Draft]) -> list[EventDraft]:
-    return [draft for draft in drafts if isinstance(draft, EventDraft)]
-
-
-def tokens(drafts: list[Draft]) -> list[int | None]:
-    """Input, cache read, cache written and output of all events."""
-    used = [event.usage for event in events(drafts) if event.usage]
-    names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
-    return [sum(getattr(usage, name) or 0 for usage in used) for name in names]
-
-
-def session(drafts: list[Draft]) -> SessionDraft:
-    return [draft for draft in drafts if isinstance(draft, SessionDraft)][-1]
 
 
 @pytest.mark.parametrize(

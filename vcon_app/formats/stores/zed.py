@@ -1,4 +1,5 @@
-"""Zed's ``threads.db``: a row a thread, its record as JSON, mostly packed with Zstandard.
+"""Zed's ``threads.db``: a row a thread, its record as JSON, mostly packed with Zstandard; such a record alone, too, and
+those of acpx (``~/.acpx/sessions/ID.json``), which keep a session of any agent in the same shape.
 
 No message has a time. What a thread took stands in it as a running total; ``request_token_usage`` beside it is of the
 last request for each prompt and no sum. From ``crates/agent/src/db.rs`` and ``thread.rs`` of Zed, of both ages.
@@ -18,8 +19,8 @@ from ..common.facts import ID_LIMIT
 from ..common.head import Head
 from ..common.jsonio import dumps
 from ..common.lines import Item, Line
-from ..common.records import MAX_DOCUMENT
-from ..common.sqlite.opening import Row, Store
+from ..common.records import MAX_DOCUMENT, records
+from ..common.sqlite.opening import Row, Store, is_sqlite
 from ..common.sqlite.rows import json_of, line_of, read_store
 from ..common.times import moment_of
 from ..common.values import count_of, dict_of, first_text, list_of, scalars_of, text_of
@@ -33,19 +34,47 @@ else:
 NAME = "zed"
 SPEC = Spec(name=NAME, title="Zed", grows="lines")
 TABLE = "threads"
+RECORD = "acpx.session."
 COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
 WINDOW_LOG = 27
 """Of 128 MB: what the library itself allows, said here because a frame may ask for 2 GB."""
 
 
 def detect(head: Head) -> bool:
-    """By its table of threads, each with a record and how that is packed."""
-    return head.has_table(TABLE, "id", "summary", "updated_at", "data_type", "data")
+    """By its table of threads, each with a record and how that is packed; of a record alone by the names of its
+    messages, which are objects with one member, or by segments of what was said before 0.3.0."""
+    if head.has_table(TABLE, "id", "summary", "updated_at", "data_type", "data"):
+        return True
+    told = "messages.item.User" in head.shape or "messages.item.Agent" in head.shape
+    older = head.shape.get("messages.item.segments") == "[" and "updated_at" in head.keys
+    return "item" not in head.shape and (told or older or RECORD in text_of(head.shape.get("schema")))
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
-    """Drafts of all threads of a store, one in memory at a time. Raises ``FormatError``."""
-    return read_store(source, SPEC.title, _sessions)
+    """Drafts of all threads of a store, one in memory at a time, or of one record. Raises ``FormatError``."""
+    if is_sqlite(source):
+        return read_store(source, SPEC.title, _sessions)
+    return ZedReading().run(_alone(records(source, NAME)))
+
+
+def _alone(items: Iterator[Item]) -> Iterator[Item]:
+    for item in items:
+        if isinstance(item, Line):
+            yield from _unfolded({**item.value, "thread": _row_of(item.value)}, item.pointer)
+        else:
+            yield item
+
+
+def _row_of(record: dict[str, Any]) -> Row:
+    """What a store has in columns beside a record, as one that lies alone says it. A thread that Zed shares has no id:
+    that of its first message is in no other one."""
+    users = (dict_of(dict_of(one).get("User")).get("id") for one in list_of(record.get("messages"))[:20])
+    ids = (record.get("id"), record.get("acp_session_id"), record.get("acpx_record_id"), *users)
+    return {
+        "id": first_text(*ids), "summary": first_text(record.get("summary"), record.get("name")),
+        "created_at": record.get("created_at"), "updated_at": record.get("last_used_at"),
+        "folder_paths": text_of(record.get("cwd")),
+    }  # fmt: skip
 
 
 def _sessions(store: Store) -> Iterator[Iterator[Draft]]:
@@ -81,9 +110,12 @@ def _unpacked(data: Any) -> tuple[bytes, str]:
 
 
 def _items(row: Row, record: dict[str, Any], place: str) -> Iterator[Item]:
+    yield from _unfolded({**record, "thread": row}, place)
+
+
+def _unfolded(record: dict[str, Any], place: str) -> Iterator[Item]:
     messages = [one if isinstance(one, dict) else {str(one)[:ID_LIMIT]: {}} for one in list_of(record.get("messages"))]
-    told = {**record, "thread": row, "messages": messages}
-    yield from unfolded(line_of(told, place), NAME, "messages")
+    yield from unfolded(line_of({**record, "messages": messages}, place), NAME, "messages")
 
 
 class ZedReading(AgentReading):
@@ -95,12 +127,15 @@ class ZedReading(AgentReading):
 
     def note(self, line: Line) -> None:
         value, facts = line.value, self.facts
-        row = dict_of(value.get("thread"))
-        if not row:
+        if "thread" not in value:
             return
+        row = dict_of(value["thread"])
         self.claim(row.get("id"))
+        if RECORD in text_of(value.get("schema")):
+            facts.agent = text_of(value.get("agent_command"))[:ID_LIMIT] or "acpx"
         facts.title = first_text(value.get("title"), row.get("summary")) or facts.title
-        facts.parent = text_of(row.get("parent_id"))[:ID_LIMIT] or None
+        parent = dict_of(value.get("subagent_context")).get("parent_thread_id")
+        facts.parent = first_text(row.get("parent_id"), parent)[:ID_LIMIT] or None
         model = dict_of(value.get("model"))
         facts.model = text_of(model.get("model"))[:ID_LIMIT] or facts.model
         facts.more |= scalars_of({"provider": model.get("provider"), "profile": value.get("profile")})
@@ -144,7 +179,11 @@ class ZedReading(AgentReading):
     def _said(self, line: Line, role: Role, message: dict[str, Any], path: str) -> Iterator[Draft]:
         line.key = f"{text_of(message.get('id'))[:ID_LIMIT]}" or line.key
         pieces = [_piece(item, f"{path}/content/{n}") for n, item in enumerate(list_of(message.get("content")))]
-        results = dict_of(message.get("tool_results"))
+        open_calls = {piece.call_id for piece in pieces if piece.data.get("incomplete")}
+        results = {
+            call_id: result for call_id, result in dict_of(message.get("tool_results")).items()
+            if call_id not in open_calls or _brings(dict_of(result))
+        }  # fmt: skip
         if pieces or not results:
             yield from self.message(line, role, pieces, model=self.facts.model if role == "assistant" else None)
         for number, (call_id, result) in enumerate(results.items()):
@@ -188,6 +227,11 @@ def _piece(item: Any, path: str) -> Piece:
     if kind == "Image":
         return Piece("media", path=path, data={"type": "image"})
     return Piece("unknown", path=path, value=item, data={"what": f"part {kind[:100]!r}"})
+
+
+def _brings(result: dict[str, Any]) -> bool:
+    """Whether a call has a result: acpx writes an empty one down with the call."""
+    return bool(result.get("output") or result.get("is_error") or any(dict_of(result.get("content")).values()))
 
 
 def _result(result: dict[str, Any], call_id: Any, path: str) -> Piece:

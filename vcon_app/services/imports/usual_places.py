@@ -23,6 +23,7 @@ def _editors(rest: str) -> tuple[str, ...]:
 
 
 PLACES: dict[str, tuple[str, ...]] = {
+    "acpx": (".acpx/sessions/*.stream*.ndjson",),
     "aider": (".aider.chat.history.md", "*/.aider.chat.history.md", "*/*/.aider.chat.history.md"),
     "amp": (".local/share/amp/threads/T-*.json",),
     "antigravity": (
