@@ -278,3 +278,62 @@ def test_hermes_writes_trajectories_for_training_a_run_on_each_line() -> None:
 def test_a_date_without_signs_is_not_taken_for_a_count() -> None:
     lines = jsonl({"type": "session", "id": "s", "version": 3}, {**SAID, "timestamp": "20260302101500"})
     assert events(told(lines, "pi"))[-1].at is None
+
+
+TIME = 1_772_438_400_000
+ASKED = {"role": "user", "content": [{"type": "text", "text": "Oil it"}], "timestamp": TIME}
+CALLED = {
+    **SAID["message"], "content": [{"type": "toolCall", "id": "c", "name": "bash", "arguments": {}}],
+    "stopReason": "toolUse", "timestamp": TIME + 1,
+}  # fmt: skip
+BROUGHT = {"role": "toolResult", "toolCallId": "c", "toolName": "bash", "isError": False, "timestamp": TIME + 2,
+           "content": [{"type": "text", "text": "linseed"}]}  # fmt: skip
+DONE = {**SAID["message"], "timestamp": TIME + 3}
+STREAM: list[dict[str, Any]] = [
+    {"type": "session", "version": 3, "id": "s1", "timestamp": AT, "cwd": "/w"},
+    {"type": "agent_start"}, {"type": "turn_start"},
+    *({"type": kind, "message": ASKED} for kind in ("message_start", "message_end")),
+    {"type": "message_start", "message": {**CALLED, "content": []}},
+    {"type": "message_update", "message": CALLED, "assistantMessageEvent": {"type": "toolcall_end"}},
+    {"type": "message_end", "message": CALLED},
+    {"type": "tool_execution_start", "toolCallId": "c", "toolName": "bash", "args": {}},
+    {"type": "tool_execution_end", "toolCallId": "c", "toolName": "bash", "isError": False, "result": {
+        "content": BROUGHT["content"]}},
+    {"type": "message_end", "message": BROUGHT}, {"type": "turn_end", "message": CALLED, "toolResults": [BROUGHT]},
+    {"type": "message_update", "message": {**DONE, "content": [{"type": "text", "text": "Oi"}]}},
+    {"type": "message_end", "message": DONE}, {"type": "turn_end", "message": DONE, "toolResults": []},
+    {"type": "agent_end", "messages": [ASKED, CALLED, BROUGHT, DONE]},
+]  # fmt: skip
+WHOLE = ["user_message", "tool_call", "tool_result", "agent_message"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ({line["type"] for line in STREAM}, WHOLE), ({"message_end"}, WHOLE), ({"agent_end"}, WHOLE),
+        ({"turn_end"}, WHOLE[1:]), ({"agent_start", "message_end", "turn_end", "agent_end"}, WHOLE),
+    ],
+    ids=lambda kinds: f"{len(kinds)}",
+)  # fmt: skip
+def test_what_pi_prints_is_told_once_whichever_of_its_events_are_there(kinds: set[str], expected: list[str]) -> None:
+    drafts = told(jsonl(*(line for line in STREAM if line["type"] in kinds)), "pi")
+    found = [event for event in events(drafts) if event.data.get("type") != "session"]
+    assert [event.kind for event in found] == expected
+    assert tokens(drafts) == [14, 4, 2, 6]
+
+
+def test_of_a_message_that_pi_never_ended_the_last_piece_is_told() -> None:
+    last = events(told(jsonl(*STREAM[:13]), "pi"))[-1]
+    assert (last.kind, last.text, last.usage and last.usage.quality) == ("agent_message", "Oi", "interrupted")
+
+
+@pytest.mark.parametrize("kind", ["auto_compaction_end", "compaction_end"])
+def test_pi_prints_what_a_compaction_left(kind: str) -> None:
+    compacted = {"type": kind, "result": {"summary": "The hinge is oiled.", "tokensBefore": 9}, "aborted": False}
+    last = events(told(jsonl(*STREAM, compacted), "pi"))[-1]
+    assert (last.kind, last.text) == ("compaction", "The hinge is oiled.")
+
+
+def test_events_of_any_other_agent_that_begin_and_end_are_not_pis() -> None:
+    said = {"type": "message_end", "message": {"role": "assistant", "content": "Oiled"}}
+    assert "pi" not in registry.claims(Head(jsonl({"type": "agent_start"}, said)), registry.readers())

@@ -1,8 +1,4 @@
-"""pi, oh-my-pi and OpenClaw: ``~/.pi/agent/sessions/--cwd--/TIME_UUID.jsonl`` and ``~/.openclaw/agents/A/sessions/``.
-
-A header, then entries that form a tree by ``parentId``: what was abandoned has happened and was paid for, so it stays,
-with a mark where the person went back. Versions 1 to 3; OpenClaw adds entries of its own and metadata before prompts.
-"""
+"""What the entries of a session mean, and the messages in them."""
 
 from __future__ import annotations
 
@@ -10,65 +6,35 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, BinaryIO
+from typing import Any
 
-from ...drafts import Draft, Finding, Kind, Usage
-from ..common.agents.pieces import Piece, pieces_of, readable, shown
-from ..common.agents.reading import PERSON, AgentReading
-from ..common.documents import dollars
-from ..common.facts import ID_LIMIT
-from ..common.head import Head
-from ..common.lines import Line
-from ..common.reading import REMEMBERED, unknown_type
-from ..common.records import lines_or_list
-from ..common.times import moment_of
-from ..common.usage import first_count
-from ..common.values import count_of, dict_of, scalars_of, text_of
-from ..contract import Spec
+from ....drafts import Draft, Finding, Kind, Usage
+from ...common.agents.pieces import Piece, pieces_of, readable, shown
+from ...common.agents.reading import PERSON, AgentReading
+from ...common.documents import dollars
+from ...common.facts import ID_LIMIT
+from ...common.lines import Line
+from ...common.reading import REMEMBERED, unknown_type
+from ...common.times import moment_of
+from ...common.usage import first_count
+from ...common.values import count_of, dict_of, scalars_of, text_of
 
 NAME = "pi"
-SPEC = Spec(name=NAME, title="pi, oh-my-pi, OpenClaw", grows="lines", global_response_ids=True)
-ENTRY_ID = re.compile(r"[0-9a-f]{8}")
 SENDER = re.compile(
     r"\s*(?:Sender|Conversation info) \(untrusted metadata\):\s*```json\n(.{0,8000}?)\n```\s*", re.DOTALL
 )
 STAMP = re.compile(r"\[([A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,20})\]\s*")
 """What OpenClaw's gateway puts before the words of a person: who sent them, and when."""
 SETTINGS = frozenset({"title", "model_change", "thinking_level_change", "label", "session_info", "custom",
-                      "compaction_start", "compaction_end", "session_compact", "compact"})  # fmt: skip
+                      "compaction_start", "compaction_end", "session_compact", "compact", "auto_compaction_start",
+                      "auto_compaction_end", "auto_retry_start", "auto_retry_end"})  # fmt: skip
 SUMMED = frozenset({"role", "summary", "timestamp"})
 GATEWAY = "openclaw"
 """Provider of what OpenClaw's gateway wrote itself: no model said it."""
-OF_OTHERS = frozenset({"sessionId", "sessionID", "projectHash", "uuid", "data", "environment_id"})
-"""Members that lines of those types have in other agents' files."""
 SUMMARIES = frozenset({"compaction", "compactionSummary"})
+COMPACTED = frozenset({"compaction_end", "auto_compaction_end"})
+"""What a stream says of a compaction that an entry of a session says later."""
 BRANCHES = frozenset({"branch_summary", "branchSummary"})
-
-
-def detect(head: Head) -> bool:
-    """By the header, which is no Claude Code line, by that of some, which is held in ``payload``, or by an entry that
-    only pi writes, where the file begins in the middle. oh-my-pi has a title before the header."""
-    lines = head.records
-    first: dict[str, Any] = next((line for line in lines if line.get("type") != "title"), {})
-    if first.get("type") == "header":
-        return "sessionId" in dict_of(first.get("payload"))
-    if first.get("type") == "session" and {"cwd", "timestamp", "version"} & first.keys():
-        return not OF_OTHERS & first.keys()
-    return any(map(_is_entry, lines))
-
-
-def _is_entry(line: dict[str, Any]) -> bool:
-    if OF_OTHERS & line.keys():
-        return False
-    kind, message = line.get("type"), dict_of(line.get("message"))
-    told = message.get("role") in ("toolResult", "bashExecution") or "stopReason" in message
-    ours = "parentId" in line and ENTRY_ID.fullmatch(text_of(line.get("id"))) is not None
-    return (kind == "message" and (told or ours)) or (kind in ("model_change", "thinking_level_change") and ours)
-
-
-def read(source: BinaryIO) -> Iterator[Draft]:
-    """Drafts of one session, a line in memory at a time. Raises ``FormatError``."""
-    return PiReading().run(lines_or_list(source, NAME))
 
 
 def usage_of(stated: dict[str, Any], *, ended: bool = True) -> Usage | None:
@@ -135,6 +101,8 @@ class PiReading(AgentReading):
         if kind == "message":
             yield from self._went_back(line)
             yield from self._message(line)
+        elif kind in COMPACTED and (text := text_of(dict_of(value.get("result")).get("summary"))):
+            yield line.event("compaction", text, at_path="/result/summary", data=_setting(value, kind))
         elif kind in SUMMARIES:
             data = scalars_of(value, frozenset({"type", "summary", "id", "parentId", "timestamp"}))
             yield line.event("compaction", text_of(value.get("summary")), data=data)
