@@ -96,6 +96,45 @@ def test_kimi_tells_questions_beside_a_turn_plans_and_why_a_call_was_refused() -
     ]  # fmt: skip
 
 
+def test_kimi_joins_what_a_model_streamed_of_a_call_and_of_a_text() -> None:
+    def child(kind: str, payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        return "SubagentEvent", {"parent_tool_call_id": "t1", "event": {"type": kind, "payload": payload}}
+
+    def call(call_id: str, begun: str | None) -> dict[str, Any]:
+        return {"type": "function", "id": call_id, "function": {"name": "Shell", "arguments": begun}}
+
+    messages = [
+        ("ContentPart", {"type": "think", "think": "Which "}), ("ContentPart", {"type": "think", "think": "oil?"}),
+        ("ContentPart", {"type": "text", "text": "I lo"}), ("ContentPart", {"type": "text", "text": "ok."}),
+        ("ToolCall", call("t1", '{"comm')), ("ToolCallPart", {"arguments_part": 'and": '}),
+        ("ToolCallPart", {"arguments_part": None}), ("ToolCallPart", {"arguments_part": '"ls"}'}),
+        ("ToolResult", {"tool_call_id": "t1", "return_value": {"is_error": False, "output": "linseed"}}),
+        child("ToolCall", call("t2", None)), child("ToolCallPart", {"arguments_part": '{"command": "pwd"}'}),
+        ("ToolCallPart", {"arguments_part": "astray"}),
+    ]  # fmt: skip
+    found = events(told(wire(*messages), "kimi"))
+    assert [(event.kind, event.text) for event in found[:3]] == [
+        ("reasoning", "Which oil?"), ("agent_message", "I look."), ("tool_call", ""),
+    ]  # fmt: skip
+    arguments = [event.tool.arguments for event in found if event.kind == "tool_call" and event.tool]
+    assert arguments == [{"command": "ls"}, {"command": "pwd"}]
+    assert found[3].parent == found[2].key
+
+
+def test_kimi_is_read_as_it_was_sent_to_a_client() -> None:
+    sent = [
+        {"jsonrpc": "2.0", "method": "event", "params": {"type": "TurnBegin", "payload": {"user_input": "Oil it"}}},
+        {"jsonrpc": "2.0", "method": "event", "params": {"type": "ContentPart", "payload": {
+            "type": "text", "text": "Oiled"}}},
+        {"jsonrpc": "2.0", "method": "request", "id": "1", "params": {"type": "ApprovalRequest", "payload": {
+            "id": "a", "tool_call_id": "t", "action": "run", "description": "Run it"}}},
+    ]  # fmt: skip
+    found = events(told(jsonl(*sent), "kimi"))
+    assert [(event.kind, event.text) for event in found] == [
+        ("user_message", "Oil it"), ("agent_message", "Oiled"), ("approval", "Run it"),
+    ]  # fmt: skip
+
+
 ROW: dict[str, Any] = {"type": "say", "say": "text", "text": "Grease the hub."}
 
 

@@ -1,44 +1,24 @@
-"""Kimi Code and Kimi CLI: ``~/.kimi-code/sessions/WD/SESSION/agents/AGENT/wire.jsonl``; before that
-``~/.kimi/sessions/HASH/ID/{wire,context}.jsonl``.
-
-A wire is a log of events. What a step cost is said at its end and again in ``usage.record``; a compaction's only there.
-No file names its session: the folder does.
-"""
+"""What the events of a wire mean, of both ages, and the rows of a context."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, BinaryIO
+from typing import Any
 
-from ...drafts import Draft, EventDraft, Finding, FormatError, ToolDraft, Usage
-from ..common.agents.chat import ChatReading
-from ..common.agents.pieces import Piece, pieces_of, readable
-from ..common.agents.places import session_of
-from ..common.apis.openai import arguments_of
-from ..common.calls import id_of
-from ..common.head import Head, open_plain
-from ..common.lines import Actor, Line, fingerprint
-from ..common.reading import REMEMBERED, unknown_type
-from ..common.records import lines_or_list
-from ..common.usage import first_count
-from ..common.values import count_of, dict_of, scalars_of, text_of
-from ..contract import Spec
+from ....drafts import Draft, EventDraft, Finding, ToolDraft, Usage
+from ...common.agents.chat import ChatReading
+from ...common.agents.pieces import Piece, pieces_of, readable
+from ...common.apis.openai import arguments_of
+from ...common.calls import id_of
+from ...common.lines import Actor, Line, fingerprint
+from ...common.reading import REMEMBERED, unknown_type
+from ...common.usage import first_count
+from ...common.values import count_of, dict_of, scalars_of, text_of
+from .wire import WIRE, message_of
 
 NAME = "kimi"
-SPEC = Spec(
-    name=NAME, title="Kimi Code, Kimi CLI", grows="lines", children="beside", starts_sessions=("Agent", "AgentSwarm")
-)
-PLACE = re.compile(r"/([^/]+)/agents/(?:main|([^/]+))/wire\.jsonl$|([0-9a-f-]{16,})/wire\.jsonl$")
-STATE_FILES = (
-    frozenset({"title", "isCustomTitle", "agents", "workDir", "lastPrompt"}),
-    frozenset({"custom_title", "title_generated", "wire_mtime"}),
-)
-"""Members of ``state.json`` beside a session, of both ages."""
-BEGINNING = 65_536
-"""Bytes in which it is recognised."""
 TIMES = frozenset({"time", "agentId"})
 PERSON: Actor = ("person", "")
 STATES = (
@@ -47,54 +27,6 @@ STATES = (
     "goal.", "skill.", "todo.",
 )  # fmt: skip
 """Starts of types that keep a state: settings, the tools that are offered, modes."""
-WIRE = frozenset({
-    "TurnBegin", "TurnEnd", "StepBegin", "StepEnd", "StepInterrupted", "StepRetry", "ContentPart", "ToolCall",
-    "ToolCallPart", "ToolResult", "ApprovalRequest", "ApprovalResponse", "StatusUpdate", "SubagentEvent",
-    "CompactionBegin", "CompactionEnd", "SteerInput", "Notification", "MCPLoadingBegin", "MCPLoadingEnd",
-    "HookTriggered", "HookResolved", "HookRequest", "PlanDisplay", "BtwBegin", "BtwEnd", "ToolCallRequest",
-    "QuestionRequest", "ApprovalRequestResolved",
-})  # fmt: skip
-NEW = frozenset({"turn.prompt", "context.append_loop_event", "context.append_message", "usage.record", "config.update",
-                 "llm.request", "tools.set_active_tools"})  # fmt: skip
-
-
-def detect(head: Head) -> bool:
-    """By events of a wire of either age, or by the rows of a context that are no messages."""
-    if is_state(head.keys):
-        return True
-    first: dict[str, Any] = next(iter(head.records), {})
-    if first.get("type") in ("metadata", "hello") and "protocol_version" in first:
-        return True
-    return any(map(_is_ours, head.records[:20]))
-
-
-def is_state(keys: Collection[str]) -> bool:
-    """Whether these are members of ``state.json``, which lies beside a session and holds no message of it."""
-    return any(state <= set(keys) for state in STATE_FILES)
-
-
-def _is_ours(line: dict[str, Any]) -> bool:
-    kind, inner = text_of(line.get("type")), dict_of(line.get("message")).get("type")
-    if kind in NEW:
-        return not {"uuid", "sessionId", "payload"} & line.keys()
-    return text_of(inner) in WIRE or line.get("role") in ("_checkpoint", "_usage", "_system_prompt")
-
-
-def session_in_path(path: str) -> str | None:
-    """The session that is named by where its file lies."""
-    return session_of(path, PLACE)
-
-
-def read(source: BinaryIO) -> Iterator[Draft]:
-    """Drafts of one file, a line in memory at a time. Raises ``FormatError``."""
-    plain = open_plain(source)
-    if is_state(Head(plain.read(BEGINNING)).keys):
-        raise FormatError(
-            "it is the state of a Kimi session and holds no message; the session is in wire.jsonl or context.jsonl "
-            "beside it"
-        )
-    source.seek(0)
-    return KimiReading().run(lines_or_list(source, NAME))
 
 
 def usage_of(stated: dict[str, Any]) -> Usage | None:
@@ -141,8 +73,8 @@ class KimiReading(ChatReading):
         value = line.value
         if isinstance(value.get("role"), str):
             yield from _context(self, line)
-        elif isinstance(value.get("message"), dict) and "type" in value["message"]:
-            yield from self._old(line, value["message"])
+        elif "type" in (message := message_of(value)):
+            yield from self._old(line, message)
         else:
             kind = text_of(value.get("type"))
             teller = TELLERS.get(kind)
