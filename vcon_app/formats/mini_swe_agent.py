@@ -24,7 +24,7 @@ from .common.spans.messages import messages_of
 from .common.spans.parts import Part
 from .common.times import from_epoch
 from .common.usage import first_count, uncached_if_inside
-from .common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
+from .common.values import bounded, count_of, dict_of, first_text, list_of, scalars_of, text_of
 from .contract import Spec
 
 NAME = "mini-swe-agent"
@@ -283,9 +283,12 @@ def _extra(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _actions(extra: dict[str, Any]) -> list[Part]:
+    """Commands that the agent took out of an answer. Where it says none of them they stand in the answer itself."""
+    made = [action if isinstance(action, dict) else {"command": action} for action in list_of(extra.get("actions"))]
     return [
-        Part("call", "", id_of(action.get("tool_call_id")), "bash", {"command": action.get("command")})
-        for action in map(dict_of, list_of(extra.get("actions")))
+        Part("call", "", id_of(action.get("tool_call_id")), "bash", {"command": command})
+        for action in made
+        if (command := first_text(action.get("command"), action.get("action")))
     ]
 
 

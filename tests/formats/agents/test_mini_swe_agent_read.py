@@ -187,3 +187,12 @@ def test_any_part_of_a_file_may_be_anything(sample: Any) -> None:
 def test_a_bare_list_of_messages_is_no_chat_where_it_speaks_of_the_protocol(mark: bytes) -> None:
     told = [{"role": "system", "content": f"End with {mark.decode()}."}, {"role": "user", "content": "Solve it."}]
     assert registry.detect(io.BytesIO(json.dumps(told).encode()))[0] == mini_swe_agent.NAME
+
+
+@pytest.mark.parametrize("actions", [["ls -l"], [{"action": "ls -l"}], [{"tool_call_id": "c1"}], [{}], None])
+def test_a_command_is_found_whatever_the_agent_took_out_of_the_answer(actions: Any) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls -l"}'}}
+    said = {"role": "assistant", "content": "I look", "extra": {"actions": actions}, "tool_calls": [call]}
+    found = drafts(said, {"role": "user", "content": "x", "extra": {"returncode": 0}})
+    calls = [event for event in events(found) if event.kind == "tool_call"]
+    assert [call.tool and call.tool.arguments for call in calls] == [{"command": "ls -l"}]
