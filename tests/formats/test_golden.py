@@ -106,6 +106,7 @@ TABLE = (
     Row("opencode", files=("export.json", "dump.jsonl", "run.jsonl"), grows=("run.jsonl",)),
     Row("otel-genai", ("tides.jsonl", "buttons.json")),
     Row("qwen-code", files=("session.jsonl", "sub-agent.jsonl"), grows=("session.jsonl", "sub-agent.jsonl")),
+    Row("sharegpt", ("conversations.jsonl",)),
     Row("swe-agent", ("scale.traj",)),
     Row("upg", ("kiln.upg",)),
     Row("vac", ("harbour.vac.json",)),

@@ -135,3 +135,28 @@ def test_a_file_that_was_added_to_a_checkpoint_is_named() -> None:
 def test_a_statement_that_is_signed_with_cose_is_refused_as_what_it_is() -> None:
     with pytest.raises(registry.Unrecognised, match="a signed CBOR statement .* SCITT statement or a receipt"):
         read(bytes.fromhex("d28458" + "5c" + "a40138228401") + b"\x00" * 90)
+
+
+TURNS = [{"from": "human", "value": "Wind it."}, {"from": "gpt", "value": "Wound."}]
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({}, "sharegpt"), ({"id": "1", "model": "m", "timestamp": TIME, "metadata": {}}, "sharegpt"),
+        ({"model": "m", "timestamp": TIME, "completed": True}, "hermes"), ({"completed": False}, "hermes"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("shape", ["lines", "list", "object", "indented"])
+def test_conversations_for_training_are_hermes_where_they_say_how_the_run_ended(
+    more: dict[str, Any], name: str, shape: str
+) -> None:
+    run = {"conversations": TURNS} | more
+    value = [run] if shape == "list" else run
+    data = (
+        lines(run, run) if shape == "lines" else json.dumps(value, indent=2 if shape == "indented" else None).encode()
+    )
+    found, drafts = read(data)
+    assert found == name
+    texts = [one.text for one in drafts if isinstance(one, EventDraft) and one.text]
+    assert texts[:2] == ["Wind it.", "Wound."]

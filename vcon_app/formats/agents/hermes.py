@@ -4,7 +4,6 @@ trajectories that it writes for training, a run a line in the shape of ShareGPT,
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any, BinaryIO
@@ -12,12 +11,12 @@ from typing import Any, BinaryIO
 from ...drafts import Draft, Finding
 from ..common.agents.chat import ChatReading
 from ..common.agents.reading import unfolded
-from ..common.apis.openai import arguments_of
+from ..common.agents.turns import messages_of, turns_in
 from ..common.head import Head
 from ..common.jsonio import dumps
 from ..common.lines import Item, Line, digest
 from ..common.reading import Findings
-from ..common.records import part_of, records
+from ..common.records import records
 from ..common.times import moment_of
 from ..common.values import dict_of, list_of, scalars_of, text_of
 from ..contract import Spec
@@ -28,8 +27,6 @@ HEADER = frozenset({
     "session_start", "last_updated", "platform", "system_prompt", "model_config", "message_count", "base_url",
     "parent_session_id",
 })  # fmt: skip
-BESIDE = frozenset({"completed", "model", "timestamp", "metadata", "toolsets_used", "tool_stats", "prompt_index"})
-"""Members of a trajectory."""
 
 
 def detect(head: Head) -> bool:
@@ -70,62 +67,16 @@ def _trajectories(items: Iterator[Item]) -> Iterator[Draft]:
 
 
 def _is_trajectory(value: dict[str, Any]) -> bool:
-    """A run with what Hermes says about it beside its turns: nobody else's training data has that."""
-    turns = value.get("conversations")
-    first = dict_of(next(iter(list_of(turns)), None))
-    return first.keys() >= {"from", "value"} and bool(BESIDE & value.keys())
+    """A run that says whether it came to its end: of all who write such data Hermes alone does."""
+    return "completed" in value and bool(turns_in(value))
 
 
 def _turns(run: Line) -> Iterator[Item]:
-    """The messages of a trajectory, as the chat API has them. Calls have no ids there: results follow in order."""
-    header = {key: value for key, value in run.value.items() if key != "conversations"}
+    name = turns_in(run.value)
+    header = {key: value for key, value in run.value.items() if key != name}
     header |= {"role": "session_meta", "session_id": f"trajectory-{digest(dumps(run.value))}"}
     yield Line(header, run.pointer, dumps(header), run.offset)
-    waiting: deque[str] = deque()
-    for index, turn in enumerate(map(dict_of, list_of(run.value["conversations"]))):
-        role, text = text_of(turn.get("from")), text_of(turn.get("value"))
-        place = f"/conversations/{index}/value"
-        if role == "tool":
-            found, rest = _tagged(text, "tool_response")
-            for one in found or [rest]:
-                yield part_of(run, _result(one, waiting.popleft() if waiting else None), place)
-        elif role == "gpt":
-            message = _answer(text, index)
-            waiting += [call["id"] for call in message["tool_calls"]]
-            yield part_of(run, message, place)
-        else:
-            yield part_of(run, {"role": "user" if role == "human" else role, "content": text}, place)
-
-
-def _answer(text: str, index: int) -> dict[str, Any]:
-    thoughts, text = _tagged(text, "think")
-    calls, text = _tagged(text, "tool_call")
-    told = [dict_of(arguments_of(call)) for call in calls]
-    return {
-        "role": "assistant", "content": text.strip(), "reasoning": "\n".join(filter(None, thoughts)),
-        "tool_calls": [
-            {"id": f"call-{index}-{number}", "name": call.get("name"), "arguments": call.get("arguments")}
-            for number, call in enumerate(told)
-        ],
-    }  # fmt: skip
-
-
-def _result(found: str, call_id: str | None) -> dict[str, Any]:
-    told = dict_of(arguments_of(found))
-    return {"role": "tool", "tool_call_id": call_id, "name": told.get("name"), "content": told.get("content", found)}
-
-
-def _tagged(text: str, tag: str) -> tuple[list[str], str]:
-    """What stands in tags of that name, and the text without them."""
-    opened, closed = f"<{tag}>", f"</{tag}>"
-    inside: list[str] = []
-    outside: list[str] = []
-    at = 0
-    while (start := text.find(opened, at)) >= 0 and (end := text.find(closed, start)) >= 0:
-        outside.append(text[at:start])
-        inside.append(text[start + len(opened) : end].strip())
-        at = end + len(closed)
-    return inside, "".join([*outside, text[at:]])
+    yield from messages_of(run, name)
 
 
 class HermesReading(ChatReading):
