@@ -165,6 +165,16 @@ def test_the_span_of_a_tool_that_comes_after_its_result_was_told_is_no_second_ca
     assert sum(event.kind == "tool_call" for event in found) == 1
 
 
+def test_what_a_span_brought_is_told_where_nobody_stated_when_it_ended() -> None:
+    ended, open_ = tool("radio", **{"gen_ai.tool.call.result": "The tug comes"}), tool("sonar")
+    ran = agent("pilot", **{"gen_ai.output.messages": json.dumps([message("assistant", "She is moored.")])})
+    for untimed in (ended, open_, ran):
+        del untimed["startTimeUnixNano"], untimed["endTimeUnixNano"]
+    told = {(one.kind, one.text) for one in events(drafts(ended, open_, ran))}
+    assert {("tool_result", "The tug comes"), ("agent_message", "She is moored.")} <= told
+    assert [one.kind for one in events(drafts(open_))] == ["tool_call"]
+
+
 def test_spans_below_a_tool_belong_to_a_sub_agent_also_when_sent_first() -> None:
     inner, outer = chat("inner", "helper", 3), tool("helper", "boss", 2, 6)
     lines = b"\n".join(json.dumps(request(item)).encode() for item in (inner, outer, chat("ask", "boss", 1)))

@@ -228,7 +228,7 @@ class Conversation:
         found = [((*first[span.key], levels[span.key]), span, False) for span in spans]
         ends = self._ends_of_agents(spans)
         for span in spans:
-            if self._kinds[span.key] == "tool" and span.is_over:
+            if self._kinds[span.key] == "tool" and _is_over(span):
                 ended = span.end or LATEST
                 took = span.start is not None and ended > span.start
                 found.append(((span.order, ended, -1 if took else levels[span.key]), span, True))
@@ -238,7 +238,7 @@ class Conversation:
 
     def _ends_of_agents(self, spans: list[Span]) -> dict[str, datetime]:
         """When the runs of agents ended: not before a request in them, whatever their clocks say."""
-        agents = (span for span in spans if self._kinds[span.key] == "agent" and span.is_over)
+        agents = (span for span in spans if self._kinds[span.key] == "agent" and _is_over(span))
         ends = {span.key: span.end or LATEST for span in agents}
         for span in spans:
             if self._kinds[span.key] == "request" and (at := span.end or span.start):
@@ -417,6 +417,12 @@ def findings_of(trace: Trace) -> Iterator[Finding]:
     if claims := [span.claims for span in trace.spans.values() if span.claims]:
         message = f"{len(claims)} spans state times that cannot be, such as {claims[0]}; they have none here"
         yield Finding(f"{FORMAT}.odd-times", "warning", "", message)
+
+
+def _is_over(span: Span) -> bool:
+    """Whether it ended, as its end says or, where nobody stated one, what came of it."""
+    brought = tool_texts(span)[1] is not None or span.attributes.get("gen_ai.output.messages") is not None
+    return span.is_over or brought or span.failed
 
 
 def _print(text: str) -> str:
