@@ -25,6 +25,12 @@ INIT = {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/srv", "
         [{"type": "file-history-snapshot", "messageId": "m"}, {"type": "mode", "mode": "plan", "sessionId": SESSION}],
         [{"type": "user", "message": {"content": "no ids at all"}}],
         [{"sessionId": SESSION, "message": {"usage": {"cache_read_input_tokens": 5}}}],
+        [
+            [
+                {"sessionId": SESSION, "message": {"role": "user", "content": "Prune."}},
+                {"sessionId": SESSION, "message": {"usage": {"cache_read_input_tokens": 5}}},
+            ]
+        ],
         [INIT | {"tools": ["Bash"]}],
         [{"loglines": [user("u1", "Prune.")]}],
         [[user("u1", "Prune."), assistant("a1", text("Done."))]],

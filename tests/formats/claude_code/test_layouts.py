@@ -95,3 +95,19 @@ def test_an_indented_object_at_the_end_may_still_be_written() -> None:
 def test_lone_brackets_are_told_one_by_one_and_what_follows_is_read() -> None:
     _, _, events, _ = told(b"{\n{\n" + LINES)
     assert [event.kind for event in events][:3] == ["unknown", "unknown", "user_message"] and len(events) == 7
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+def test_lines_that_a_tool_took_the_type_from_say_what_was_said(is_list: bool) -> None:
+    bare = [
+        {"sessionId": SESSION, "message": {"role": "user", "content": "Prune the pears."}},
+        {"sessionId": SESSION, "message": {"role": "assistant", "id": "m", "content": [text("Done.")], "usage": USAGE}},
+    ]  # fmt: skip
+    name, _, events, findings = told(json.dumps(bare).encode() if is_list else laid_out(*bare, between="\n", end="\n"))
+    assert name == "claude-code"
+    assert [(event.kind, event.text) for event in events] == [
+        ("user_message", "Prune the pears."), ("agent_message", "Done."),
+    ]  # fmt: skip
+    assert events[1].usage
+    assert events[1].usage.cache_read_tokens == 300
+    assert not findings

@@ -37,11 +37,11 @@ def is_web(head: Head) -> bool:
 
 
 def listed(head: Head) -> list[dict[str, Any]]:
-    """The first line where all are one JSON list: ``claude -p --output-format json --verbose``, or joined by a program.
+    """The first lines where all are one JSON list: ``claude -p --output-format json --verbose``, or of another program.
 
-    As far as the shape of the file tells it; empty for any other file.
+    As far as the shape of the file tells it where the first one is very long; empty for any other file.
     """
-    first = [_first(head)] if head.shape.get("") == "[" else []
+    first = (head.records or [_first(head)]) if head.shape.get("") == "[" else []
     if any(line.get("subtype") == "init" and "tools" not in line for line in first):  # Cursor's
         return []
     return first if _is_ours(first) else []

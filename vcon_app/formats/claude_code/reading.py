@@ -51,7 +51,7 @@ class Reading(reading.Reading):
             yield finding
 
     def events(self, line: Line) -> Iterable[EventDraft]:
-        kind = line.value.get("type")
+        kind = line.value.get("type") if "type" in line.value else _spoken_type(line)
         handler = self._handlers.get(kind) if isinstance(kind, str) else None
         return handler(self, line) if handler else [self.unknown(line, unknown_type(kind))]
 
@@ -104,3 +104,10 @@ class Reading(reading.Reading):
             line.agent = "subagent", call.agent_type if call else ""
         else:
             line.agent = "agent", AGENT
+
+
+def _spoken_type(line: Line) -> str | None:
+    """The type of a line that a tool took it from, where somebody says something in it."""
+    message = dict_of(line.value.get("message"))
+    role = text_of(message.get("role"))
+    return role if role in ("user", "assistant") and message.get("content") else None
