@@ -81,12 +81,16 @@ def _is_record(line: dict[str, Any]) -> bool:
 def _saved(head: Head) -> str | None:
     """Where the contents of a saved conversation stand (``/chat save``, checkpoints); ``None`` for no such file.
 
-    They are the API's, ``{role, parts}``, in a list or in ``history``. Parts with a type are those of other tools.
+    They are the API's, ``{role, parts}``, in a list or in ``history``. Parts with a type or a kind are those of other
+    tools, and messages with an id are A2A's.
     """
     for wrapper in ("", "history"):
         item = f"{wrapper}.item" if wrapper else "item"
         named = {key.removeprefix(f"{item}.") for key in head.shape if key.startswith(f"{item}.")}
-        ours = named.isdisjoint({"id", "parts.item.type"}) and head.shape.get(f"{item}.parts.item") == "{"
+        ours = (
+            named.isdisjoint({"id", "messageId", "parts.item.type", "parts.item.kind"})
+            and head.shape.get(f"{item}.parts.item") == "{"
+        )
         if ours and head.shape.get(wrapper) == "[" and head.shape.get(f"{item}.role") in ("user", "model"):
             return wrapper
     return None

@@ -160,3 +160,36 @@ def test_conversations_for_training_are_hermes_where_they_say_how_the_run_ended(
     assert found == name
     texts = [one.text for one in drafts if isinstance(one, EventDraft) and one.text]
     assert texts[:2] == ["Wind it.", "Wound."]
+
+
+UTC_TIME = "2026-05-04T08:00:00.000Z"
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+def test_a_chat_with_times_alone_is_nobodys_agent(is_list: bool) -> None:
+    rows = [ASKED | {"timestamp": UTC_TIME}, ANSWERED | {"timestamp": UTC_TIME, "name": "clock"}]
+    name, drafts = read(json.dumps(rows).encode() if is_list else lines(*rows))
+    events = [one for one in drafts if isinstance(one, EventDraft)]
+    assert (name, [one.text for one in events]) == ("openai-chat", ["Wind the clock.", "Wound."])
+    assert all(one.at for one in events)
+
+
+@pytest.mark.parametrize("time", [TIME, "2026-05-04T08:00:00+00:00", "2026-05-04T08:00:00"])
+def test_a_chat_with_times_as_python_writes_them_is_gptmes(time: str) -> None:
+    assert read(lines(ASKED | {"timestamp": time}, ANSWERED | {"timestamp": time}))[0] == "gptme"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"kind": "task", "id": "t", "contextId": "c", "status": {"state": "completed"}, "history": [
+            {"role": "user", "messageId": "m", "parts": [{"kind": "text", "text": "Wind it."}]}]},
+        {"id": "t", "contextId": "c", "history": [{"role": "user", "messageId": "m", "parts": [{"text": "Wind it."}]}]},
+        [{"type": "message", "user": "U1", "text": "Wind it.", "ts": "1777881600.000100"}],
+    ],
+    ids=["a2a", "a2a 1.0", "a chat program"],
+)  # fmt: skip
+@pytest.mark.parametrize("indent", [None, 2])
+def test_messages_of_other_programs_are_no_transcript_of_an_api(value: Any, indent: int | None) -> None:
+    with pytest.raises(registry.Unrecognised):
+        registry.detect(io.BytesIO(json.dumps(value, indent=indent).encode()))

@@ -22,19 +22,27 @@ PLACE = re.compile(r"logs/([^/]+)/conversation\.jsonl$")
 ROLES = frozenset({"system", "user", "assistant", "tool"})
 OWN = frozenset({"pinned", "hide", "file_hashes", "ui_only", "ephemeral_ttl"})
 """Members of a message that no other tool writes beside its role."""
+MORE = frozenset({"metadata", "files", "call_id"})
+PYTHONS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?(?:[+-]\d\d:\d\d)?")
 KEPT = OWN | {"role", "content", "timestamp", "metadata", "files", "call_id"}
 OF_OTHERS = frozenset({"type", "uuid", "id", "sessionId", "session_id", "message_id", "model_id", "parts", "message"})
 
 
 def detect(head: Head) -> bool:
-    """By lines that have a role, a text and a time; a member that is not gptme's may stand there where one does that is
-    gptme's alone."""
+    """By lines that have a role, a text and a time, as Python writes one; a member that is not gptme's may stand there
+    where one does that is gptme's alone."""
     lines = head.records
     if not lines or not all(map(_is_message, lines)):
         return False
-    return all(line.keys() <= KEPT for line in lines) or (
-        any(OWN & line.keys() for line in lines) and not any(OF_OTHERS & line.keys() for line in lines)
-    )
+    is_owned = any(OWN & line.keys() for line in lines)
+    if all(line.keys() <= KEPT for line in lines):
+        return is_owned or any(map(_is_marked, lines))
+    return is_owned and not any(OF_OTHERS & line.keys() for line in lines)
+
+
+def _is_marked(line: dict[str, Any]) -> bool:
+    """Who only asks and answers at a time may be any program. JavaScript's times end with a Z."""
+    return bool(MORE & line.keys()) or PYTHONS.fullmatch(line["timestamp"]) is not None
 
 
 def _is_message(line: dict[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from ..common.head import Head
 from ..common.jsonio import dumps
 from ..common.records import first_records, is_sse
+from ..common.values import text_of
 from .items import TYPES
 from .shapes import ASKING, FOREIGN, ROLES, TRAINING, kind_of
 
@@ -20,6 +21,7 @@ OTHERS = frozenset({
 })  # fmt: skip
 LINES = frozenset({"session_id", "ts", "message_id", "model_id", "created", "injected", "prompt_index"})
 """Members of lines of agents, where a program joined these to a list."""
+TIMED = frozenset({"role", "content", "timestamp", "name", "tool_calls", "tool_call_id"})
 ALONE = ("chunk", "event", "completion", "response", "request", "state", "entry")
 """Kinds of a record that no other tool writes on a line."""
 
@@ -42,8 +44,10 @@ def _are_ours(values: list[dict[str, Any]]) -> bool:
 
 
 def _is_others(value: dict[str, Any]) -> bool:
-    """Lines with a role and content that are not the API's: those have no time, no id, no session and no model."""
-    return bool(OTHERS & value.keys())
+    """Lines with a role and content that are not the API's: those have no id, no session and no model. A time as
+    JavaScript writes it, and nothing else beside them, is no sign of anybody."""
+    is_timed = value.keys() <= TIMED and text_of(value.get("timestamp")).endswith("Z")
+    return bool(OTHERS & value.keys()) and not is_timed
 
 
 def _is_list(head: Head, shape: dict[str, Any]) -> bool:
@@ -54,9 +58,14 @@ def _is_list(head: Head, shape: dict[str, Any]) -> bool:
     if FOREIGN & item or "extra" in item or any(mark in head.data[:65536] for mark in (*MINI_SWE, *CLINE)):
         return False
     if shape.get("item.type") in TYPES and isinstance(shape.get("item.type"), str):
-        return "item.timestamp" not in shape
+        is_said = shape["item.type"] != "message" or "role" in item  # a chat program's messages have a type, too
+        return is_said and "item.timestamp" not in shape
     said = shape.get("item.role") in ROLES and bool({"content", "tool_calls"} & item) and "type" not in item
-    return said and "timestamp" not in item and not any(LINES & value.keys() for value in head.records)
+    return (
+        said
+        and ("timestamp" not in item or _are_ours(head.records))
+        and not any(LINES & value.keys() for value in head.records)
+    )
 
 
 def _is_object(shape: dict[str, Any], place: str, keys: frozenset[str]) -> bool:
