@@ -376,3 +376,31 @@ def test_pi_prints_what_a_compaction_left(kind: str) -> None:
 def test_events_of_any_other_agent_that_begin_and_end_are_not_pis() -> None:
     said = {"type": "message_end", "message": {"role": "assistant", "content": "Oiled"}}
     assert "pi" not in registry.claims(Head(jsonl({"type": "agent_start"}, said)), registry.readers())
+
+
+def test_cline_tells_what_sub_agents_did_and_counts_what_they_used() -> None:
+    def row(way: str, kind: str, value: Any) -> dict[str, Any]:
+        return {"type": way, way: kind, "ts": 1, "text": value if isinstance(value, str) else json.dumps(value)}
+
+    used = {"tokensIn": 9, "tokensOut": 4, "cacheReads": 2, "cacheWrites": 1, "cost": 0.5}
+    prompts = {"prompts": ["Count the bolts"]}
+    rows = [
+        row("say", "task", "Oil it"), row("say", "api_req_started", {**used, "tokensIn": 100}),
+        row("ask", "use_subagents", prompts), row("say", "use_subagents", prompts),
+        row("say", "subagent", {"status": "completed", "items": [{"prompt": "Count the bolts", "result": "Forty"}]}),
+        row("say", "subagent_usage", {"source": "subagents", **used}),
+        row("ask", "act_mode_respond", {"response": "Forty bolts, and oiled."}),
+        row("say", "command_permission_denied", "rm -r /w"),
+        row("say", "api_req_started", {"streamingFailedMessage": "The line went dead"}),
+        row("say", "plan_completion_result", "Next the hub."),
+    ]  # fmt: skip
+    drafts = told(json.dumps(rows).encode(), "cline-classic")
+    assert tokens(drafts) == [109, 4, 2, 8]
+    assert [event.cost for event in events(drafts) if event.usage] == [Decimal("0.5")] * 2
+    assert len({event.request for event in events(drafts) if event.usage}) == 2
+    found = [(event.kind, event.text) for event in events(drafts) if event.kind != "model_request"]
+    assert found[1:] == [
+        ("tool_call", ""), ("status", ""), ("tool_result", rows[4]["text"]),
+        ("agent_message", "Forty bolts, and oiled."), ("approval", "rm -r /w"), ("error", "The line went dead"),
+        ("agent_message", "Next the hub."),
+    ]  # fmt: skip

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from ...drafts import Draft, Finding, Usage
+from ...drafts import Draft, Finding, ToolDraft, Usage
 from ..common.agents.pieces import Piece, pieces_of, with_context
 from ..common.agents.places import session_of
 from ..common.agents.reading import AgentReading
@@ -30,12 +30,33 @@ SPEC = Spec(name=NAME, title="Cline, Roo Code, Kilo Code (VS Code)")
 PLACE = re.compile(r"tasks/([^/]+)/(?:ui_messages|(api)_conversation_history)\.json$")
 PROMPTS = frozenset({"task", "user_feedback", "user_feedback_diff"})
 ANSWERS = frozenset(
-    {"text", "completion_result", "plan_mode_respond", "followup", "plan_mode_response", "subtask_result"}
+    {
+        "text",
+        "completion_result",
+        "plan_completion_result",
+        "plan_mode_respond",
+        "act_mode_respond",
+        "followup",
+        "plan_mode_response",
+        "subtask_result",
+    }
 )
 CALLS = frozenset(
-    {"tool", "command", "use_mcp_server", "browser_action", "browser_action_launch", "mcp_server_request_started"}
+    {
+        "tool",
+        "command",
+        "use_mcp_server",
+        "browser_action",
+        "browser_action_launch",
+        "mcp_server_request_started",
+        "use_subagents",
+    }
 )
-RESULTS = frozenset({"command_output", "mcp_server_response", "browser_action_result", "codebase_search_result"})
+RESULTS = frozenset({
+    "command_output", "mcp_server_response", "browser_action_result", "codebase_search_result", "subagent",
+})  # fmt: skip
+SPENT = frozenset({"api_req_started", "api_req_finished", "deleted_api_reqs", "subagent_usage"})
+"""Rows that state tokens; what sub-agents used stands in no other row."""
 ERRORS = frozenset(
     {"error", "diff_error", "api_req_failed", "mistake_limit_reached", "clineignore_error", "rooignore_error"}
 )
@@ -148,7 +169,7 @@ class TaskReading(AgentReading):
             yield from self.message(
                 line, "assistant", [Piece("reasoning", row.text, "/text")], model=model, data=row.data
             )
-        elif row.kind in ("api_req_started", "api_req_finished", "deleted_api_reqs"):
+        elif row.kind in SPENT:
             yield from self._requested(line, row)
         elif row.kind in CALLS:
             yield from self._called(line, row)
@@ -157,6 +178,14 @@ class TaskReading(AgentReading):
         elif row.kind in RESULTS:
             piece = Piece("result", row.text, "/text", self._call, data=row.data)
             yield from self.message(line, "tool", [piece])
+        elif row.kind == "command_permission_denied":
+            call = self.calls.get(self._call)
+            tool = ToolDraft(self._call, call.name if call else None, status="denied")
+            data = {"type": row.kind, "decision": "denied", "by": "rule"}
+            yield line.event("approval", row.text, at_path="/text", tool=tool, parent=self._parent(), data=data)
+        elif row.kind == "condense" or (row.kind == "compaction" and row.told.get("status") == "completed"):
+            said = "" if row.told else row.text
+            yield line.event("compaction", said, at_path="/text", actor=line.agent, data=scalars_of(row.told))
         elif row.kind in ERRORS:
             yield line.event("error", row.text, at_path="/text", data={"type": row.kind})
         else:
@@ -172,12 +201,15 @@ class TaskReading(AgentReading):
         usage = Usage(*counts) if any(count is not None for count in counts) else None
         if row.kind == "api_req_started" or not self._request:
             self._request = line.key
+        request = line.key if row.kind == "subagent_usage" else self._request
         skip = frozenset({"request", "cost", *COUNTS})
         billing: dict[str, Any] = {"usage": usage, "cost": cost} if usage or cost else {}
         yield line.event(
             "model_request", actor=line.agent, model=self.facts.model, data=scalars_of(row.told, skip),
-            request=self._request if billing else None, **billing,
+            request=request if billing else None, **billing,
         )  # fmt: skip
+        if failed := text_of(row.told.get("streamingFailedMessage")):
+            yield line.event("error", failed, part=":failed", at_path="/text", data={"type": row.kind})
 
     def _condensed(self, line: Line, told: dict[str, Any]) -> Draft:
         """The words that stand for what was said before, which cost a request of their own."""
