@@ -234,6 +234,25 @@ def test_openhands_tells_calls_of_an_agent_behind_the_agent_client_protocol() ->
     assert found[1].tool and found[1].tool.status == "ok"
 
 
+@pytest.mark.parametrize("key", ["stats", "full_state"])
+def test_openhands_counts_the_last_total_that_its_server_sent(key: str) -> None:
+    def sent(number: int, given: int, output: int) -> dict[str, Any]:
+        used = {"prompt_tokens": given, "completion_tokens": output, "cache_read_tokens": 3, "cache_write_tokens": 0}
+        stats = {"usage_to_metrics": {"agent": {
+            "model_name": "sand-1", "accumulated_cost": 0.5 * number, "accumulated_token_usage": used}}}  # fmt: skip
+        value = stats if key == "stats" else {"id": "o", "stats": stats}
+        return {"kind": "ConversationStateUpdateEvent", "id": f"{number}", "source": "environment",
+                "timestamp": "2026-03-02T08:00:00", "key": key, "value": value}  # fmt: skip
+
+    found = events(told(jsonl(sent(1, 13, 2), sent(2, 43, 9)), "openhands"))
+    totals = [event for event in found if event.usage]
+    assert {event.request for event in totals} == {"total:agent"}
+    assert [event.usage and (event.usage.input_tokens, event.usage.output_tokens) for event in totals] == [
+        (10, 2), (40, 9),
+    ]  # fmt: skip
+    assert totals[-1].cost == Decimal(1)
+
+
 @pytest.mark.parametrize("own", [None, {"inputTokens": 11, "outputTokens": 6}])
 def test_amp_counts_the_ledger_of_older_threads_where_no_message_says_what_it_used(own: Any) -> None:
     answer = {"role": "assistant", "messageId": 1, "content": [{"type": "text", "text": "Done"}]}

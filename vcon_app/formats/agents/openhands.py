@@ -1,6 +1,7 @@
 """OpenHands V1 (SDK, CLI, agent server): one event a file in ``~/.openhands/conversations/ID/events/``, or JSON lines.
 
-``base_state.json`` beside the events tells what the conversation cost; its events have no tokens. Times are UTC.
+``base_state.json`` beside the events tells what the conversation cost; of its events only those that a server sends of
+its state do. Times are UTC.
 """
 
 from __future__ import annotations
@@ -100,15 +101,17 @@ class OpenHandsReading(AgentReading):
         if teller := KINDS.get(kind):
             yield from teller(self, line, value)
         elif "stats" in value:
-            yield from self._totals(line)
+            yield from self._totals(line, value["stats"])
         elif kind in STATES:
             skip = frozenset({"id", "timestamp", "kind"})
             yield line.event("status", data={"type": kind} | scalars_of(value, skip))
+            yield from self._totals(line, _stats_in(value))
         else:
             yield self.unknown(line, f"kind {kind[:100]!r}")
 
-    def _totals(self, line: Line) -> Iterator[Draft]:
-        for name, found in dict_of(dict_of(line.value.get("stats")).get("usage_to_metrics")).items():
+    def _totals(self, line: Line, stats: Any) -> Iterator[Draft]:
+        """What was used up to here. The totals run up under one name, so that the last counts, wherever it stands."""
+        for name, found in dict_of(dict_of(stats).get("usage_to_metrics")).items():
             metrics = dict_of(found)
             usage = usage_of(dict_of(metrics.get("accumulated_token_usage")))
             cost = dollars(metrics.get("accumulated_cost"))
@@ -118,6 +121,12 @@ class OpenHandsReading(AgentReading):
                     request=f"total:{name[:100]}", model=text_of(metrics.get("model_name"))[:200] or self.facts.model,
                     data={"type": "session_total", "of": name[:100]},
                 )  # fmt: skip
+
+
+def _stats_in(update: dict[str, Any]) -> Any:
+    """The statistics in an update of the state, which tells them alone or with all of it."""
+    value = update.get("value")
+    return value if update.get("key") == "stats" else dict_of(value).get("stats")
 
 
 def system(reading: OpenHandsReading, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
