@@ -10,6 +10,7 @@ as many at work is passed over until one of them ends or waits (``is_at_most``, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -102,6 +103,12 @@ WITH RECURSIVE line AS (
 )
 SELECT task, row_id FROM taken
 """
+IN_TURN = """
+SELECT row_id, queue FROM sessions_app_queuedtask AS waiting
+WHERE task = %(task)s AND row_id = ANY(%(rows)s)
+  AND EXISTS (SELECT FROM sessions_app_lasttaken AS last
+              WHERE last.queue = waiting.queue AND last.at > clock_timestamp() - interval '15 seconds')
+"""
 FORGET = "DELETE FROM sessions_app_lasttaken WHERE at < now() - interval '1 hour'"
 
 
@@ -126,6 +133,13 @@ def take(queue: str) -> Taken | None:
         cursor.execute(TAKE, {"queue": queue, "most": most_of_one(queue)})
         row = cursor.fetchone()
     return Taken(*row) if row else None
+
+
+def in_turn(task: str, rows: Iterable[UUID]) -> dict[UUID, str]:
+    """Which of some rows wait in a queue that workers took something from a moment ago, and the queue of each."""
+    with connection.cursor() as cursor:
+        cursor.execute(IN_TURN, {"task": task, "rows": list(rows)})
+        return dict(cursor.fetchall())
 
 
 def most_of_one(queue: str) -> int:

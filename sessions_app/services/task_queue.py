@@ -40,14 +40,19 @@ def enqueue(task: str, row_id: UUID, line: Line | None = None, *, by_sweep: bool
         return
     queue = queue_of(task, big=line.big)
     fair_queue.join(task, row_id, queue, line, by_sweep=by_sweep)
-    transaction.on_commit(lambda: current_app.send_task(RUN_NEXT, args=[queue], queue=queue), robust=True)
+    _ring(queue)
 
 
 def wake(task: str, line: Line) -> None:
     """Have a worker look at the line of a person, one of whose turns has ended: they may have been passed over."""
     queue = queue_of(task, big=line.big)
     if fair_queue.is_anything_of(queue, line):
-        transaction.on_commit(lambda: current_app.send_task(RUN_NEXT, args=[queue], queue=queue), robust=True)
+        _ring(queue)
+
+
+def _ring(queue: str) -> None:
+    """Have a worker take what is next in a queue."""
+    transaction.on_commit(lambda: current_app.send_task(RUN_NEXT, args=[queue], queue=queue), robust=True)
 
 
 def queue_of(task: str, *, big: bool = False) -> str:
@@ -78,13 +83,18 @@ def requeue(task: str, lost: Mapping[UUID, datetime], lines: Mapping[UUID, Line]
     """Enqueue a task again for rows that lost their message or worker at the given times; for how many.
 
     A row that was enqueued again already, and has been taken by nobody since, waits 15, 30, 60 ... 480 seconds: its
-    message most likely stands behind others, and a backlog must not grow by its own sweep.
+    message most likely stands behind others, and a backlog must not grow by its own sweep. Of all that wait in a queue
+    while workers take from it, none has lost its message for sure: one more is sent for them, in case that one has.
     """
     with connection.cursor() as cursor:
         if not lost:
             cursor.execute(FORGET)
             fair_queue.forget()
             return 0
+        in_turn = fair_queue.in_turn(task, lost)
+        for queue in sorted(set(in_turn.values())):
+            _ring(queue)
+        lost = {row_id: since for row_id, since in lost.items() if row_id not in in_turn}
         values: dict[str, Any] = {"task": task, "rows": list(lost), "since": list(lost.values())}
         cursor.execute(REQUEUE, values | {"wait": FIRST_WAIT, "doublings": DOUBLINGS})
         again = [row_id for (row_id,) in cursor.fetchall()]

@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from config import broker
-from sessions_app.models import QueuedTask, Requeue, TurnInFlight
+from sessions_app.models import LastTaken, QueuedTask, Requeue, TurnInFlight
 from sessions_app.services import audit, fair_queue, task_queue
 from sessions_app.services.triggers import trigger_runs
 from sessions_app.services.turns import in_flight, messages, resume
@@ -90,6 +90,19 @@ def test_a_backlog_of_turns_does_not_grow_by_its_sweep(scripted_agent):
     assert [in_flight.sweep() for _ in range(8)] == [5, 0, 0, 0, 0, 0, 0, 0]
     assert waiting()["countersign_people"] == {"run_next": 10}
     assert QueuedTask.objects.count() == 5
+
+
+def test_while_workers_take_from_a_queue_one_message_is_sent_for_all_that_wait_in_it(scripted_agent):
+    """Of 500 files at once each that waited for 15 s had a second message: a third more of CPU, a fifth of WAL."""
+    for number in range(5):
+        messages.start_session(scripted_agent, f"Hello {number}", by=BY, origin="api")
+    assert fair_queue.take(broker.PEOPLE)
+    TurnInFlight.objects.update(rung_at=timezone.now() - timedelta(minutes=2))
+    assert in_flight.sweep() == 1  # of the worker that took one and died
+    assert waiting()["countersign_people"] == {"run_next": 5 + 1 + 1}
+    LastTaken.objects.update(at=timezone.now() - timedelta(seconds=16))
+    assert in_flight.sweep() == 4
+    assert waiting()["countersign_people"] == {"run_next": 7 + 4}
 
 
 def test_what_webhooks_begin_never_stands_before_people(scripted_agent):
