@@ -155,6 +155,22 @@ def _focused(page: Page) -> int:
     return page.evaluate(FOCUSED)
 
 
+def test_a_menu_stays_open_while_turns_come_into_the_outline(open_page, long_session):
+    """The page asks for them, and nobody clicks: a click would close the menu, and lay out all that has come in."""
+    page = open_page(path_of(long_session))
+    first, last = (page.locator("#outline li[data-turn]").first, page.locator("#outline li[data-turn]").last)
+    before = last.get_attribute("data-turn")
+    menu = page.locator("#top details.export")
+    menu.locator("> summary").click()
+    page.evaluate("window.clicks = []; document.addEventListener('click', (event) => clicks.push(event.target.outerHTML))")
+    page.locator("#rail").evaluate("(rail) => rail.scrollTo(0, rail.scrollHeight)")
+    expect(last).not_to_have_attribute("data-turn", before)
+    page.locator("#rail").evaluate("(rail) => rail.scrollTo(0, 0)")
+    expect(first).to_have_attribute("data-turn", "1")
+    assert page.evaluate("clicks") == []
+    assert menu.get_attribute("open") is not None
+
+
 def test_what_was_read_is_printed(open_page, long_session):
     page = open_page(path_of(long_session))
     down = travel_to_the_end(page, 3_000)

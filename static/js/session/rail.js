@@ -85,7 +85,7 @@ rail.addEventListener("scroll", () => {
   last = rail.scrollTop;
   const left = by < 0 ? last : rail.scrollHeight - rail.clientHeight - last;
   const more = by && left < NEAR && outline.querySelector(`.rail-more[data-side=${by < 0 ? "before" : "after"}] a:not(.htmx-request)`);
-  if (more) htmx.trigger(more, "click");
+  if (more) htmx.trigger(more, "wanted"); // no click: nobody made one, and menus close at it
 }, { passive: true });
 let held = null; // a turn, and where it was before others came above it
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
