@@ -2,10 +2,10 @@
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
-  const field = event.target.closest("textarea[name=text]");
+  const field = event.target.closest("textarea[name=text], textarea[name=note]");
   if (!field) return;
   event.preventDefault();
-  const button = field.form.querySelector("button.primary");
+  const button = field.form.querySelector("button.primary") ?? field.form.querySelector("button");
   if (!button.disabled) field.form.requestSubmit(button);
 });
 

@@ -160,6 +160,11 @@ def test_a_day_of_reviewing_by_keyboard_alone(open_page, workspace):
     expect(page.locator("#review .thread", has_text="Was this asked?")).to_be_visible()  # the answer is on the page
     assert Comment.objects.filter(session=session, text="Was this asked?").exists()
     in_focus(page, "#comment-form button")
+    tab_to(page, "#comment-form textarea", "Shift+Tab")
+    page.keyboard.type("By whom?")
+    press(page, "Control+Enter")
+    expect(page.locator("#review .thread", has_text="By whom?")).to_be_visible()
+    in_focus(page, "#comment-form textarea")
     tab_to(page, ".verdict-form [name=verdict]", "Shift+Tab")
     press(page, "Space")
     tab_to(page, ".verdict-form button.primary")

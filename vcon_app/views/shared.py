@@ -25,9 +25,11 @@ HEAD = 64 * 1024
 STYLE = re.compile(rb"<style>(.*?)</style>", re.DOTALL)
 POLICY = (
     "default-src 'none'; style-src {style}; font-src {font}; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'; sandbox"
+    "frame-ancestors 'none'"
 )
 """Of no page of the desk is less allowed: no script, no form, no frame, and no style but its own."""
+APART = "; sandbox"
+"""Of pages with what stands in a transcript; to a page without an origin no font of the desk is given."""
 HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow, noarchive",
@@ -52,7 +54,7 @@ async def page(request: HttpRequest, secret: str) -> HttpResponseBase:
     file, size, style = found
     response = StreamingHttpResponse(pieces(file), content_type="text/html; charset=utf-8")
     response.headers["Content-Length"] = str(size)
-    response.headers["Content-Security-Policy"] = POLICY.format(style=style, font="'none'")
+    response.headers["Content-Security-Policy"] = POLICY.format(style=style, font="'none'") + APART
     return _sealed(response)
 
 

@@ -60,10 +60,10 @@ def send(mention_id: UUID) -> None:
 def body_of(mention: Mention) -> str:
     """Who, where, and the link; never what was written."""
     comment = mention.comment
-    page = reverse("session-detail", args=[comment.session.agent_id, comment.session_id])
+    page = f"{reverse('session-detail', args=[comment.session.agent_id, comment.session_id])}#review"
     return (
         f"{first_line(comment.by, 60)} mentioned you in a comment on a session in {comment.workspace}.\n\n"
-        f"Sign in to read it: {_address(page)}#review\n\n"
+        f"Sign in to read it: {_address(page)}\n\n"
         f"You get this because you chose to be told by mail: {_address(reverse('notice-choice'))}\n"
     )
 

@@ -14,7 +14,7 @@ document.addEventListener("click", (event) => {
 });
 for (const button of document.querySelectorAll("[data-fold], [data-help]")) button.hidden = false;
 
-document.addEventListener("focusin", ({ target }) => { if (target.matches("textarea[name=text]")) import("../send-keys.js"); });
+document.addEventListener("focusin", ({ target }) => { if (target.matches("textarea[name=text], textarea[name=note]")) import("../send-keys.js"); });
 
 let watched = false;
 function look() {

@@ -53,6 +53,13 @@ def test_a_mention_is_told_once_without_what_was_written(session, workspace, ros
     assert send_all() == []
 
 
+def test_without_a_public_address_the_path_is_whole(session, workspace, rosa, settings):
+    settings.PUBLIC_URL = ""
+    say(session, member(workspace, "Ada"), "@rosa look")
+    (sent,) = send_all()
+    assert f"/chat/{session.pk}#review at your desk" in sent.body
+
+
 def test_who_did_not_choose_it_is_not_told(session, workspace):
     member(workspace, "Rosa")
     say(session, member(workspace, "Ada"), "@rosa look")

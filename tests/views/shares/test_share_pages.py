@@ -88,6 +88,8 @@ def test_unknown_expired_and_withdrawn_are_one_and_the_same(reviewer, shop):
         assert (answer.status_code, answer.page) == (404, unknown.page)
         assert dict(answer.headers) == dict(unknown.headers)
     assert "noindex" in unknown.headers["X-Robots-Tag"] and b"/sign-in" not in unknown.page
+    policy = unknown.headers["Content-Security-Policy"]
+    assert "font-src 'self'" in policy and "sandbox" not in policy  # a font is given to no page without an origin
 
 
 def test_programs_that_look_ahead_learn_nothing(reviewer, shop):
