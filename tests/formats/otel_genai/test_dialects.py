@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import pytest
 
+from vcon_app import registry
 from vcon_app.drafts import EventDraft, SessionDraft, Usage
 from vcon_app.formats.common.reading import Findings
 from vcon_app.formats.otel_genai import wire
@@ -227,3 +229,66 @@ def test_requests_at_the_same_time_are_each_counted():
     _, beside = read(span(1, 0, {}), framework=[chat(2, 9_000), chat(3, 2_000)])
     _, one_after_the_other = read(span(1, 0, {}), vendor=[chat(20, 2_000)], framework=[chat(2, 9_000)])
     assert [len([event for event in told if event.usage]) for told in (beside, one_after_the_other)] == [2, 2]
+
+
+ASKED = [("user_message", "Which pear first?"), ("agent_message", "Tree 3.")]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "events"),
+    [
+        ({"gen_ai.operation.name": "chat"}, [
+            {"name": "gen_ai.user.message", "attributes": {"gen_ai.event.content": json.dumps(PROMPT[0])}},
+            {"name": "gen_ai.choice", "attributes": {"gen_ai.event.content": json.dumps({"message": FIRST})}},
+        ]),
+        ({"gen_ai.operation.name": "chat", "events": json.dumps([
+            {"event.name": "gen_ai.user.message", **PROMPT[0]}, {"event.name": "gen_ai.choice", "message": FIRST},
+        ])}, []),
+        ({
+            "gcp.vertex.agent.llm_request": json.dumps({"contents": [
+                {"role": "user", "parts": [{"text": "Which pear first?"}]}]}),
+            "gcp.vertex.agent.llm_response": json.dumps({"content": {"role": "model", "parts": [{"text": "Tree 3."}]}}),
+        }, []),
+    ],
+    ids=["azure", "pydantic-ai", "adk"],
+)  # fmt: skip
+def test_messages_are_found_where_others_pack_them(attributes: dict[str, Any], events: list[Any]) -> None:
+    about = {"gen_ai.system": "orchard", "gen_ai.request.model": "m-1", **TOKENS}
+    found = read(span(1, 0, about | attributes, events=events))[1]
+    assert said(found) == ASKED
+    assert [event.usage for event in found if event.usage] == [Usage(100, None, None, 7)]
+
+
+def mlflow(id: int, parent: int, kind: str, given: Any, brought: Any, **more: Any) -> dict[str, Any]:
+    kept = {"spanType": kind, "spanInputs": given, "spanOutputs": brought, **more}
+    return span(id, parent, {f"mlflow.{name}": json.dumps(value) for name, value in kept.items()})
+
+
+TRACE = {
+    "info": {"trace_id": "tr-1", "state": "OK"},
+    "data": {"spans": [
+        mlflow(1, 0, "AGENT", {"q": "Which pear first?"}, "Tree 3."),
+        mlflow(2, 1, "CHAT_MODEL", {"model": "m-1", "messages": PROMPT}, {"choices": [{"message": FIRST}]}, **{
+            "chat.tokenUsage": {"input_tokens": 100, "output_tokens": 7, "total_tokens": 107}}),
+        mlflow(3, 1, "TOOL", {"tree": 3}, "ripe"),
+    ]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["object", "indented", "list", "lines"])
+def test_a_trace_of_mlflow_is_read_as_it_writes_one(layout: str) -> None:
+    other = json.loads(json.dumps(TRACE).replace("a1" * 16, "b2" * 16))
+    data = {
+        "object": json.dumps(TRACE), "indented": json.dumps(TRACE, indent=2), "list": json.dumps([TRACE, other]),
+        "lines": f"{json.dumps(TRACE)}\n{json.dumps(other)}\n",
+    }[layout].encode()  # fmt: skip
+    assert registry.detect(io.BytesIO(data))[0] == "otel-genai"
+    drafts = list(registry.reader("otel-genai").read(io.BytesIO(data)))
+    sessions = {draft.external_id for draft in drafts if isinstance(draft, SessionDraft)}
+    events = [draft for draft in drafts if isinstance(draft, EventDraft)]
+    first = events[: len(events) // len(sessions)]
+    assert len(sessions) == (1 if layout in ("object", "indented") else 2)
+    assert said(first) == [*ASKED, ("tool_call", "step"), ("tool_result", "ripe")]
+    assert [event.usage for event in first if event.usage] == [Usage(100, None, None, 7)]
+    assert [event.model for event in first if event.usage] == ["m-1"]
+    assert [event.tool.arguments for event in first if event.kind == "tool_call" and event.tool] == [{"tree": 3}]

@@ -21,7 +21,7 @@ from ..common.sqlite.opening import is_sqlite, open_store
 from ..common.values import list_of
 from ..contract import Spec
 from .reading import Conversation, Trace, findings_of
-from .span import RESOURCES, is_span, spans_of
+from .span import RESOURCES, is_span, of_trace, spans_of
 from .store import is_store
 from .store import spans as store_spans
 from .write import write
@@ -44,9 +44,11 @@ __all__ = ["NAME", "SPEC", "detect", "read", "write"]
 WRAPPERS = ("spans", "data")
 """Keys of an object that may hold a list of spans; ``data`` is that of Phoenix's API."""
 PLACES = ("", "item.", *(f"{name}.item." for name in WRAPPERS))
+TRACE = "data.spans"
+"""Where a trace of MLflow has its spans; one may be a line, or one of a list."""
 IDS = (("traceId", "spanId"), ("trace_id", "span_id"), ("context.trace_id", "context.span_id"))
 MARKS = re.compile(
-    rb'"(attributes\.)?((gen_ai|llm|openinference|traceloop)\.|ai\.operationId")'
+    rb'"(attributes\.)?((gen_ai|llm|openinference|traceloop)\.|ai\.operationId"|mlflow\.span|gcp\.vertex\.agent\.)'
     rb'|"(gen_ai|llm|openinference|traceloop)"\s*:\s*\{'
 )
 """Beginnings of attributes, also as a tree; a span of anything else is not ours."""
@@ -60,6 +62,7 @@ def detect(head: Head) -> bool:
     if any(shape.get(f"{place}{name}") == "[" for place in PLACES for name in RESOURCES):
         return True
     spans = any(f"{place}{a}" in shape and f"{place}{b}" in shape for place in PLACES for a, b in IDS)
+    spans |= any(shape.get(f"{at}{TRACE}.item") == "{" for at in ("", "item."))
     return spans and MARKS.search(head.data) is not None
 
 
@@ -100,5 +103,5 @@ def _wrapper(source: BinaryIO) -> str:
 def _take(trace: Trace, line: Line, order: int) -> Finding | None:
     for span in spans_of(line, order):
         trace.add(span)
-    known = any(list_of(line.value.get(name)) for name in RESOURCES) or is_span(line.value)
+    known = any(list_of(line.value.get(name)) for name in RESOURCES) or is_span(line.value) or of_trace(line.value)
     return None if known else Finding(f"{NAME}.no-span", "warning", line.pointer, "no span in it; left out")

@@ -16,7 +16,7 @@ from ..common.spans.messages import messages_of
 from ..common.spans.parts import parsed_if_json, readable
 from ..common.spans.telling import CONTEXTS, Teller
 from ..common.values import bounded, scalars_of
-from . import claude_code
+from . import claude_code, dialects
 from .content import (
     AGENTS,
     REQUESTS,
@@ -46,7 +46,7 @@ TOLD = (
     "llm.output_messages", "llm.prompts.", "llm.completions.", "gen_ai.system_instructions", "input.value",
     "output.value", "traceloop.entity.", "langfuse.observation.input", "langfuse.observation.output", "ai.prompt",
     "ai.response.text", "ai.response.toolCalls", "ai.toolCall.args", "ai.toolCall.result", "user_prompt",
-    "full_command", "bash_command",
+    "full_command", "bash_command", *dialects.CONTENT,
 )  # fmt: skip
 """Beginnings of attributes that hold content."""
 

@@ -14,7 +14,7 @@ from ..common.lines import Line
 from ..common.records import part_of
 from ..common.times import from_epoch, parse, rfc3339_short
 from ..common.values import dict_of, list_of, text_of
-from . import claude_code
+from . import claude_code, dialects
 from .attributes import plain
 
 RESOURCES = ("resourceSpans", "resource_spans")
@@ -104,13 +104,22 @@ def place_of(value: dict[str, Any]) -> Place:
 
 
 def spans_of(line: Line, order: int, believed: Believed = ALL_TIMES) -> Iterator[Span]:
-    """The spans of a record: an OTLP request, or a single span as an SDK prints it."""
+    """The spans of a record: an OTLP request, a trace of MLflow, or a single span as an SDK prints it."""
     value = unfolded(line.value)
     for name in RESOURCES:
         for index, held in enumerate(list_of(value.get(name))):
             yield from _of_resource(line, dict_of(held), f"/{name}/{index}", order, believed)
+    for index, held in enumerate(of_trace(value)):
+        if isinstance(held, dict):
+            place = f"/data/spans/{index}"
+            yield _span(part_of(line, held, place), held, {}, order, believed)
     if is_span(value):
         yield _span(line, value, plain(dict_of(value.get("resource")).get("attributes")), order, believed)
+
+
+def of_trace(value: dict[str, Any]) -> list[Any]:
+    """The spans of a trace as MLflow writes one: ``{"info": …, "data": {"spans": […]}}``."""
+    return list_of(dict_of(value.get("data")).get("spans"))
 
 
 def is_span(value: dict[str, Any]) -> bool:
@@ -164,6 +173,7 @@ def _span(
     start, end, is_over, claims = _times(value, believed)
     if name.startswith(claude_code.PREFIX):
         attributes = claude_code.translated(attributes, events)
+    attributes, events = dialects.translated(attributes, events)
     return Span(
         line=line,
         trace=trace_of(value),
