@@ -111,3 +111,45 @@ def test_lines_that_a_tool_took_the_type_from_say_what_was_said(is_list: bool) -
     assert events[1].usage
     assert events[1].usage.cache_read_tokens == 300
     assert not findings
+
+
+OUTCOME: dict[str, Any] = {
+    "type": "result", "subtype": "success", "is_error": False, "duration_ms": 9, "num_turns": 2, "session_id": "s1",
+    "result": "Pruned.", "total_cost_usd": 0.5, "usage": USAGE,
+}  # fmt: skip
+BY_MODEL = {
+    "pear-1": {"inputTokens": 7, "outputTokens": 11, "cacheReadInputTokens": 300, "costUSD": 0.4},
+    "pip-1": {"inputTokens": 2, "outputTokens": 1, "costUSD": 0.1},
+}
+
+
+@pytest.mark.parametrize(
+    ("models", "expected"),
+    [
+        ({}, [(None, 7, 300, 11)]), ({"pear-1": BY_MODEL["pear-1"]}, [("pear-1", 7, 300, 11)]),
+        (BY_MODEL, [("pear-1", 7, 300, 11), ("pip-1", 2, 0, 1)]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_run_of_which_only_the_end_was_printed_says_what_it_answered_and_used(
+    models: dict[str, Any], expected: list[Any], indent: int | None
+) -> None:
+    name, session, events, _ = told(laid_out(OUTCOME | {"modelUsage": models}, indent=indent))
+    assert (name, session.external_id, session.phase) == ("claude-code", "s1", "completed")
+    assert [event.text for event in events if event.kind == "agent_message"] == ["Pruned."]
+    used = [
+        (event.model, event.usage.input_tokens, event.usage.cache_read_tokens, event.usage.output_tokens)
+        for event in events
+        if event.usage
+    ]
+    assert used == expected
+    assert [str(event.cost) for event in events if event.cost is not None] == ["0.5"]
+
+
+def test_what_the_end_of_a_run_repeats_is_not_told_again() -> None:
+    init = {"type": "system", "subtype": "init", "session_id": "s1", "tools": ["Bash"], "cwd": "/srv"}
+    said = {"type": "assistant", "session_id": "s1", "message": {
+        "id": "m", "role": "assistant", "model": "pear-1", "content": [text("Pruned.")], "usage": USAGE}}  # fmt: skip
+    _, _, events, _ = told(laid_out(init, said, OUTCOME | {"modelUsage": BY_MODEL}, between="\n", end="\n"))
+    assert [event.text for event in events if event.kind == "agent_message"] == ["Pruned."]
+    assert len([event for event in events if event.usage]) == 1

@@ -16,7 +16,7 @@ from ..contract import Spec
 from . import stream_json
 from .companions import companions as companions
 from .companions import is_companion as is_companion
-from .detection import NOTES, is_stream, is_web, listed
+from .detection import NOTES, is_outcome, is_stream, is_web, listed
 from .detection import detect as detect
 from .facts import last_session
 from .links import SPAWNERS
@@ -66,6 +66,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     first = listed(head)
     own = "" if packed or first else last_session(plain)
     lines = web_lines(plain, "") if first else json_lines(plain, NAME, packed=packed)
-    if is_stream(first or head.lines or head.objects):
+    seen = first or head.lines or head.objects
+    if is_stream(seen) or any(map(is_outcome, seen)):
         return Reading(HANDLERS | stream_json.HANDLERS, own).run(stream_json.as_stored(lines))
     return Reading(HANDLERS, own).run(lines)

@@ -48,7 +48,7 @@ def listed(head: Head) -> list[dict[str, Any]]:
 
 
 def _is_ours(lines: list[dict[str, Any]]) -> bool:
-    return is_stream(lines) or _is_stored(lines)
+    return is_stream(lines) or _is_stored(lines) or any(map(is_outcome, lines))
 
 
 def _first(head: Head) -> dict[str, Any]:
@@ -66,6 +66,11 @@ def is_stream(lines: list[dict[str, Any]]) -> bool:
         return False
     first = next((line for line in lines if line.get("subtype") == "init" and line.get("type") == "system"), {})
     return isinstance(first.get("tools"), list) and "session_id" in first and "sessionId" not in first
+
+
+def is_outcome(line: dict[str, Any]) -> bool:
+    """What a run came to: alone with ``--output-format json``, last in a stream. Others state no cost there."""
+    return line.get("type") == "result" and line.keys() >= {"session_id", "num_turns", "total_cost_usd"}
 
 
 def _is_stored(lines: list[dict[str, Any]]) -> bool:

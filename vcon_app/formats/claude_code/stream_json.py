@@ -1,7 +1,7 @@
 """Output of ``claude -p --output-format stream-json`` and of the Agent SDK, read as stored lines.
 
 It differs from the stored file in snake_case keys, in partial ``stream_event`` lines, and in a final
-``result`` that states a cost.
+``result`` that states a cost. With ``--output-format json`` that one stands alone, and says all that is known.
 """
 
 from __future__ import annotations
@@ -14,8 +14,14 @@ from ..common.lines import Item, Line
 from ..common.values import bounded, dict_of, scalars_of, text_of
 from .others import COMMON, setting_event, system
 from .reading import Handler, Reading
-from .usage import cost_of
+from .usage import cost_of, usage_of
 
+ALONE = "isAlone"
+"""Member that a result gets here, before which nobody answered."""
+COUNTS = {
+    "input_tokens": "inputTokens", "output_tokens": "outputTokens", "cache_read_input_tokens": "cacheReadInputTokens",
+    "cache_creation_input_tokens": "cacheCreationInputTokens",
+}  # fmt: skip
 LISTED = 200
 """Tools, servers and denials of one line that are kept."""
 
@@ -23,12 +29,17 @@ LISTED = 200
 def as_stored(items: Iterable[Item]) -> Iterator[Item]:
     """The lines under the names of the stored file, without the partial ones (their content comes whole)."""
     partial = 0
+    answered = False
     for item in items:
         if not isinstance(item, Line):
             yield item
+        elif item.value.get("type") == "result":
+            yield _alone(item) if not answered else item
+            answered = False
         elif item.value.get("type") == "stream_event":
             partial += 1
         else:
+            answered |= item.value.get("type") == "assistant"
             _rename(item.value)
             yield item
     if partial:
@@ -50,9 +61,11 @@ def _result(reading: Reading, line: Line) -> Iterator[EventDraft]:
     failed = value.get("is_error") is True or value.get("subtype") not in ("success", None)
     reading.facts.phase = "crashed" if failed else "completed"
     cost = reading.facts.state_cost(cost_of(value.get("total_cost_usd")))
-    data = {"type": "result"} | scalars_of(value, COMMON | {"result"})
+    data = {"type": "result"} | scalars_of(value, COMMON | {"result", ALONE})
     if isinstance(value.get("modelUsage"), dict):
         data["model_usage"] = bounded(value["modelUsage"], len(line.raw))
+    if value.get(ALONE) is True:
+        yield from _answer(reading, line, "" if failed else text_of(value.get("result")))
     text = text_of(value.get("result")) if failed else ""  # else it repeats the last message
     if cost is not None:
         data["cost_covers"] = "everything since the statement before"
@@ -60,6 +73,30 @@ def _result(reading: Reading, line: Line) -> Iterator[EventDraft]:
     denials = value.get("permission_denials")
     for index, denial in enumerate(denials[:LISTED] if isinstance(denials, list) else ()):
         yield _denial(reading, line, index, dict_of(denial))
+
+
+def _alone(line: Line) -> Line:
+    line.value[ALONE] = True
+    return line
+
+
+def _answer(reading: Reading, line: Line, text: str) -> Iterator[EventDraft]:
+    """What a run said at its end and used, where no line says it: of several models by each."""
+    models = {name[:200]: dict_of(told) for name, told in dict_of(line.value.get("modelUsage")).items()}
+    reading.facts.model = next(iter(models), "") or reading.facts.model
+    stated = {name: {ours: told.get(theirs) for ours, theirs in COUNTS.items()} for name, told in models.items()}
+    if len(stated) < 2:
+        stated = {next(iter(stated), ""): dict_of(line.value.get("usage"))}
+    if text.strip():
+        model = reading.facts.model or None
+        yield line.event("agent_message", text, part=":said", at_path="/result", actor=line.agent, model=model)
+    for name, told in stated.items():
+        usage = usage_of({"usage": told})
+        if usage and (usage.input_tokens or usage.output_tokens):
+            yield line.event(
+                "model_request", part=f":{name}", actor=line.agent, model=name or None, usage=usage,
+                request=f"{line.key}:{name}", data={"type": "run_total"},
+            )  # fmt: skip
 
 
 def _denial(reading: Reading, line: Line, index: int, denial: dict[str, Any]) -> EventDraft:
