@@ -134,7 +134,7 @@ def create_import(
         batch=batch,
         folder=folder,
     )
-    return reply(_shown([_found(workspace).get(pk=imported.pk)])[0], 202)
+    return reply(_shown([imported])[0], 202)
 
 
 @router.get("/imports", auth=reader, response=Page[Import])

@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 
 from sessions_app.models import FileText, Session
+from sessions_app.prepared import Statement, run
 
 from . import search_index
 from .sanitise import text
@@ -23,6 +24,13 @@ DELAY = timedelta(seconds=20)
 LONGEST = 200_000
 """Characters of one session's."""
 
+PUT_OFF = Statement("""
+INSERT INTO sessions_app_filetext AS kept (session_id, workspace_id, text, due_at, tries)
+SELECT id, %(workspace)s, '', %(at)s, 0 FROM unnest(%(sessions)s::uuid[]) AS told (id) ORDER BY id
+ON CONFLICT (session_id) DO UPDATE SET due_at = excluded.due_at, tries = 0
+WHERE kept.due_at IS NULL OR kept.due_at > excluded.due_at OR kept.tries > 0
+""")
+
 
 def put_off(workspace_id: UUID, session_ids: Collection[UUID]) -> None:
     """The files of these sessions are to be looked through in a while.
@@ -30,10 +38,7 @@ def put_off(workspace_id: UUID, session_ids: Collection[UUID]) -> None:
     One that is to be already keeps its time, unless that is later: somebody reads it then, as it was before.
     """
     at = timezone.now() + DELAY
-    rows = [FileText(session_id=one, workspace_id=workspace_id, due_at=at) for one in sorted(session_ids)]
-    FileText.objects.bulk_create(rows, ignore_conflicts=True)
-    late = Q(due_at=None) | Q(due_at__gt=at) | Q(tries__gt=0)
-    FileText.objects.filter(late, session_id__in=session_ids).update(due_at=at, tries=0)
+    run(PUT_OFF, {"workspace": workspace_id, "sessions": list(session_ids), "at": at})
 
 
 @transaction.atomic

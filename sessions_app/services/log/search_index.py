@@ -61,6 +61,7 @@ DONE = """
 DELETE FROM sessions_app_searchbacklog b USING sessions_app_session s
 WHERE b.session_id = %s AND s.id = b.session_id AND s.indexed_seq = s.last_seq
 """
+BEHIND = Statement("SELECT session_id FROM sessions_app_searchbacklog WHERE session_id = ANY(%s) ORDER BY session_id")
 PLACED = 500
 """Rows from before migration 0047 that are placed in one go."""
 PLACE = """
@@ -280,8 +281,7 @@ def _backlog(session: Indexed) -> SearchBacklog:
 
 def behind(session_ids: Iterable[UUID]) -> list[UUID]:
     """Which of some sessions have events that are left to a task, in the order in which every sweep locks them."""
-    waiting = SearchBacklog.objects.filter(session_id__in=list(session_ids)).order_by("session_id")
-    return list(waiting.values_list("session_id", flat=True))
+    return [session_id for (session_id,) in fetch(BEHIND, [list(session_ids)])]
 
 
 def sessions_behind() -> list[UUID]:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from sessions_app import prepared
 
 from . import turn_usage
@@ -205,7 +203,7 @@ ADD = prepared.Statement(_add(NONE_CALLED, NONE_REQUESTED))
 ADD_CALLS = prepared.Statement(_add(CALLED, NONE_REQUESTED))
 ADD_REQUESTS = prepared.Statement(_add(CALLED, _requests("%(requests)s::int[]")))
 
-TOTALS = f"""
+TOTALS = prepared.Statement(f"""
 UPDATE sessions_app_session s SET
     last_seq = t.last_seq, last_turn = t.last_turn, event_count = t.event_count, turn_count = t.turn_count,
     tool_call_count = t.tool_calls, error_count = t.errors, {_times("t")},
@@ -227,7 +225,7 @@ FROM (
     FROM sessions_app_turn WHERE session_id = %(session)s
 ) t
 WHERE s.id = %(session)s
-"""  # fmt: skip
+""")  # fmt: skip
 
 
 def add(
@@ -248,7 +246,6 @@ def add(
     statement = ADD_REQUESTS if changed.requests else ADD_CALLS if changed.calls else ADD
     told = prepared.fetch(statement, values) if few else prepared.fetch_of_many(statement, values)
     if anew or any(is_less for is_less, _ in told):
-        with connection.cursor() as cursor:
-            cursor.execute(TOTALS, values)
+        prepared.run(TOTALS, values, keep=few)
     turns = {*changed.requests, *changed.calls, *(turn for _, moved in told for turn in moved or ())}
     turn_usage.write(session_id, turns, since if changed.calls else 0, few=few)

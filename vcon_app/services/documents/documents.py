@@ -9,8 +9,10 @@ from typing import BinaryIO
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.utils import timezone
 
 from sessions_app.models import Workspace
+from sessions_app.prepared import Statement, fetch
 from sessions_app.rendering import numbers
 from vcon_app.models import SourceDocument
 
@@ -19,6 +21,11 @@ from . import storage
 CHUNK = 1024 * 1024
 LOCKS = 1_024
 """Documents share them: the database has no lock for each of thousands in one transaction."""
+
+INSERT = Statement("""
+INSERT INTO vcon_app_sourcedocument (id, workspace_id, sha256, size, created_at) VALUES (%s, %s, %s, %s, %s)
+ON CONFLICT (workspace_id, sha256) DO NOTHING RETURNING 1
+""")
 
 
 class TooLarge(ValueError):
@@ -31,14 +38,14 @@ class Stored:
     size: int
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def store(workspace: Workspace, chunks: Iterable[bytes]) -> SourceDocument:
     """Store a stream of bytes and return its document row. Raises ``TooLarge``; nothing is left behind then."""
     stored = _write_bytes(chunks)
-    document, _ = SourceDocument.objects.get_or_create(
-        workspace=workspace, sha256=stored.sha256, defaults={"size": stored.size}
-    )
-    return document
+    document = SourceDocument(workspace=workspace, sha256=stored.sha256, size=stored.size, created_at=timezone.now())
+    if fetch(INSERT, [document.id, workspace.id, document.sha256, document.size, document.created_at]):
+        return document
+    return SourceDocument.objects.get(workspace=workspace, sha256=stored.sha256)
 
 
 def lock(sha256: str, *, shared: bool = False) -> None:

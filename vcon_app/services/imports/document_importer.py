@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import BinaryIO
 from zipfile import ZipInfo
 
@@ -68,7 +69,7 @@ class DocumentImporter:
         self.heartbeat = heartbeat
         self.claims = claims
         self.new_agents = NewAgents(imported.workspace_id)
-        self.keyring = anchors.keyring(imported.workspace_id)
+        self.keyring = cache(partial(anchors.keyring, imported.workspace_id))
         self.findings = Findings()
         self.gained: list[Gained] = []
         self.checked: list[signatures.Checked] = []
@@ -138,7 +139,7 @@ class DocumentImporter:
             self.findings.note(finding)
         self.failures += [(found.path, FormatError(found.message)) for found in archive.refused]
         if contents.is_bundle:
-            self.bundle_signature = signatures.check_bundle(archive, self.keyring)
+            self.bundle_signature = signatures.check_bundle(archive, self.keyring())
             self.findings.add(Findings(), self.bundle_signature.findings)
         self.total = sum(member.file_size for member in contents.members)
         for member in contents.members:

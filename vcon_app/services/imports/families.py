@@ -26,10 +26,10 @@ from . import sub_agents_by_file, sub_agents_by_prompt
 log = logging.getLogger(__name__)
 
 TRY_ALL = "SELECT pg_try_advisory_xact_lock(hashtext('families'), hashtext(%(place)s))"
-TRY_BESIDE = "SELECT pg_try_advisory_xact_lock_shared(hashtext('families'), hashtext(%(place)s))"
 # Of some families, beside whoever links others. As many as 1,024 locks for one import, or PostgreSQL has no more.
 TRY_THESE = """
 SELECT coalesce(bool_and(pg_try_advisory_xact_lock(hashtext('family'), key)), true)
+       AND pg_try_advisory_xact_lock_shared(hashtext('families'), hashtext(%(place)s))
 FROM (SELECT DISTINCT hashtext(%(place)s || ':' || root) %% 1024 AS key
       FROM unnest(%(roots)s::text[]) AS root ORDER BY key OFFSET 0) each
 """
@@ -133,7 +133,6 @@ def _link(check: FamilyCheck, waits: bool) -> None:
         roots = sub_agents_by_file.roots_of(here, *scope, check.agents)
     else:
         roots = sub_agents_by_file.roots_of(here, *scope, ())
-        _hold(TRY_BESIDE, place)
         _hold(TRY_THESE, place, roots)
     sub_agents_by_file.link_families(*scope, roots, spec.starts_sessions, lock)
 

@@ -9,9 +9,11 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 from uuid import UUID
 
+import orjson
 from django.db import transaction
 
 from sessions_app.models import Event, Session
+from sessions_app.prepared import Statement, fetch
 from sessions_app.queries.log.file_changes import cwd_in, cwd_of
 from sessions_app.services import notify
 from sessions_app.services import sessions as session_services
@@ -46,6 +48,14 @@ COMPLETED = (
     "source_record", "parent_id",
 )  # fmt: skip
 """What a file says of a session as a whole, beside its events."""
+
+
+ORPHANS = Statement("""
+SELECT id FROM sessions_app_session
+WHERE parent_id IS NULL AND metadata ? 'parent_external_id' AND metadata -> 'parent_external_id' = %s::jsonb
+  AND workspace_id = %s AND source_format = %s AND id <> %s
+""")
+"""Sessions whose parent was not here, in the words of the index ``session_orphans``."""
 
 
 class Diverged(Exception):
@@ -111,7 +121,7 @@ class FileImporter:
         self,
         imported: Import,
         format_name: str,
-        keyring: anchors.Keyring,
+        keyring: Callable[[], anchors.Keyring],
         claims: Claims,
         new_agents: NewAgents,
         on_progress: Callable[[int], None],
@@ -300,14 +310,8 @@ class FileImporter:
             response_scope=self.format.SPEC.name if self.format.SPEC.global_response_ids else "",
         )
         attempt.made.add(session)
-        found = Session.objects.filter(
-            workspace_id=self.workspace_id,
-            source_format=self.format.SPEC.name,
-            parent=None,
-            metadata__has_key="parent_external_id",  # in the words of the index session_orphans
-            metadata__parent_external_id=external_id,
-        ).exclude(pk=session.pk)
-        if orphans := list(found.only("pk")):
+        values = [orjson.dumps(external_id).decode(), self.workspace_id, self.format.SPEC.name, session.pk]
+        if orphans := [Session(id=orphan) for (orphan,) in fetch(ORPHANS, values)]:
             brought_by = senders.senders_of([orphan.pk for orphan in orphans])
             ours = [
                 orphan.pk for orphan in orphans
@@ -359,7 +363,7 @@ class FileImporter:
 
     def _complete(self, attempt: _Attempt, session: Session, drafts: list[SessionDraft]) -> None:
         """Fill in what the drafts say of the session as a whole; a later draft wins, an empty field never does."""
-        session.refresh_from_db()  # append has written counts and times to the row meanwhile
+        session.refresh_from_db(fields=[*COMPLETED, "last_seq"])  # append has written times and more meanwhile
         before = {name: getattr(session, name) for name in COMPLETED}
         for draft in drafts:
             for name in ("title", "summary", "user_id"):

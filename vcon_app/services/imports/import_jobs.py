@@ -20,7 +20,7 @@ from sessions_app.services.log.sanitise import text
 from vcon_app import registry
 from vcon_app.drafts import FormatError, Signature
 from vcon_app.formats.common import zips
-from vcon_app.models import Import, ImportedSession, SourceDocument
+from vcon_app.models import Import, ImportedSession
 
 from .. import import_notices, memory, task_names
 from ..documents import documents, jobs
@@ -193,12 +193,11 @@ def _import(imported: Import, heartbeat: Heartbeat, claims: Claims) -> None:
 @transaction.atomic
 def _claim(import_id: UUID) -> Import | None:
     now = timezone.now()
-    found = Import.objects.select_related("workspace", "document", "agent")
+    # the same bytes are read by one at a time: the next one finds them done, and is their duplicate
+    found = Import.objects.select_for_update(no_key=True, of=("document",)).select_related("document", "agent")
     imported = found.filter(jobs.claimable(now), pk=import_id).first()
     if imported is None:
         return None
-    # the same bytes are read by one at a time: the next one finds them done, and is their duplicate
-    SourceDocument.objects.select_for_update(no_key=True).only("id").get(pk=imported.document_id)
     seen = Import.objects.filter(pk=import_id, attempt=imported.attempt, status=imported.status)
     if imported.status == Import.Status.RUNNING and seen.exists():
         end_holders(import_id)

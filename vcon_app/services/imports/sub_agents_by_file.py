@@ -86,7 +86,10 @@ def link_families(
     mine = Session.objects.filter(workspace_id=workspace_id, source_format=format_name)
     places: dict[UUID, Place] = {}
     for root in roots:
-        family = mine.filter(Q(external_id=root) | Q(external_id__startswith=f"{root}/"))
+        children = Q(external_id__startswith=f"{root}/")
+        if not mine.filter(children).exists():
+            continue
+        family = mine.filter(Q(external_id=root) | children)
         members = list(family.defer("source_record").order_by("started_at", "external_id"))
         places |= _new_places(members, root, starters)
     for child in lock(places):

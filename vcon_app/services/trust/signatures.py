@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
@@ -62,16 +62,18 @@ class Rechecked:
         return self.parts.get(member, self.whole).signature
 
 
-def check(format: Format, source: BinaryIO, read: Signature, keyring: anchors.Keyring) -> Checked:
-    """The signature of a document with what is trusted now; ``read`` is what its reader found.
+def check(format: Format, source: BinaryIO, read: Signature, keyring: Callable[[], anchors.Keyring]) -> Checked:
+    """The signature of a document with what is trusted now, which is not asked for where there is none.
+
+    ``read`` is what its reader found.
 
     Raises ``FormatError``.
     """
     if read.state == "unsigned" or not isinstance(format, Verifier):
         return Checked(signature_columns(read))
     source.seek(0)
-    signature, findings = format.verify(source, keyring.anchors, timezone.now())
-    return Checked(signature_columns(signature), [_row(finding) for finding in findings], keyring.stamp)
+    signature, findings = format.verify(source, keyring().anchors, timezone.now())
+    return Checked(signature_columns(signature), [_row(finding) for finding in findings], keyring().stamp)
 
 
 def worst_of(parts: Sequence[Checked]) -> Checked:
@@ -160,7 +162,8 @@ def _check_import(imported: Import, keyring: anchors.Keyring) -> Rechecked:
             if imported.format in archives.KINDS:
                 return _check_archive(source, keyring)
             format = registry.get(imported.format)
-            return Rechecked(check(format, decryption.decrypted(format, source), Signature("uncheckable"), keyring))
+            known = Signature("uncheckable")
+            return Rechecked(check(format, decryption.decrypted(format, source), known, lambda: keyring))
     except (FormatError, registry.UnknownFormat) as error:
         reason = str(error)
     except FileNotFoundError:
@@ -195,7 +198,7 @@ def _check_members(
             with archive.open(member) as file:
                 format = registry.get(registry.detect(file)[0])
                 read = Signature("uncheckable" if isinstance(format, Verifier) else "unsigned")
-                part = check(format, decryption.decrypted(format, file), read, keyring)
+                part = check(format, decryption.decrypted(format, file), read, lambda: keyring)
         except FormatError:  # was left out when the archive was imported, and a finding said so
             continue
         yield member.filename, replace(part, findings=part.findings_at(archives.place_in(member, "")))
