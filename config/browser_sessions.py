@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from typing import Any
 
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
 from django.utils import timezone
+
+from sessions_app.compiled import Compiled
 
 
 def stored_key(key: str) -> str:
@@ -26,19 +30,16 @@ class SessionStore(db.SessionStore):
     """Django's store, which knows the key itself only while a request is answered."""
 
     def _get_session_from_db(self) -> Session | None:
-        found = self._unexpired().first()
+        found = _UNEXPIRED.first(stored_key(self.session_key or ""), timezone.now())
         if found is None:
             self._session_key = None
         return found
 
     async def _aget_session_from_db(self) -> Session | None:
-        found = await self._unexpired().afirst()
+        found = await _unexpired(stored_key(self.session_key or ""), timezone.now()).afirst()
         if found is None:
             self._session_key = None
         return found
-
-    def _unexpired(self) -> Any:
-        return self.model.objects.filter(session_key=stored_key(self.session_key or ""), expire_date__gt=timezone.now())
 
     def exists(self, session_key: str) -> bool:
         return super().exists(stored_key(session_key))
@@ -61,6 +62,13 @@ class SessionStore(db.SessionStore):
         key = session_key or self.session_key
         if key is not None:
             await super().adelete(stored_key(key))
+
+
+def _unexpired(key: str, now: datetime) -> QuerySet[Session]:
+    return Session.objects.filter(session_key=key, expire_date__gt=now)[:1]
+
+
+_UNEXPIRED = Compiled[Session](_unexpired)
 
 
 def _with_stored_key(row: AbstractBaseSession) -> AbstractBaseSession:

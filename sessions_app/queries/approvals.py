@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -14,12 +14,15 @@ from django.db.models import Case, Count, F, Prefetch, Q, QuerySet, prefetch_rel
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import Approval, EscalationStep, Member, Session, Turn
 from sessions_app.models.gate import urgency as order
 
 from . import deciders, votes
 
 RECENT = 20
+COUNTED = 99
+"""Approvals that every page counts for its bar; it says "99+" of more, and the inbox how many they are."""
 HIGH = ("high", "critical", "destructive")
 """Risk labels of calls that come first and are approved in two steps."""
 EXPIRING = timedelta(minutes=10)
@@ -175,12 +178,22 @@ def note_people(found: list[Approval]) -> None:
             one.undecidable = deciders.why_stuck(one, people)
 
 
-def waiting_count(workspace_id: UUID, most: int | None = None) -> int:
-    """Pending approvals that are not snoozed; where more than ``most`` wait, one more than it: the rest is not read."""
-    now = timezone.now()
+def waiting_count(workspace_id: UUID) -> int:
+    """Pending approvals that are not snoozed."""
+    return _awake(workspace_id, timezone.now()).count()
+
+
+def waiting_shown(workspace_id: UUID) -> int:
+    """The same up to ``COUNTED``; of more one more than it, and the rest is not read."""
+    return len(_SHOWN(workspace_id, timezone.now()))
+
+
+def _awake(workspace_id: UUID, now: datetime) -> QuerySet[Approval]:
     found = Approval.objects.filter(undecided(), workspace_id=workspace_id)
-    awake = found.filter(Q(snoozed_until=None) | Q(snoozed_until__lte=now))
-    return awake.count() if most is None else awake[: most + 1].count()
+    return found.filter(Q(snoozed_until=None) | Q(snoozed_until__lte=now))
+
+
+_SHOWN = Compiled[UUID](lambda workspace_id, now: _awake(workspace_id, now).values_list("pk", flat=True)[: COUNTED + 1])
 
 
 def decided(workspace_id: UUID) -> QuerySet[Approval]:

@@ -8,7 +8,6 @@ from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
 from django import template
 from django.contrib.messages.storage.base import Message
@@ -29,6 +28,7 @@ from sessions_app.rendering.stated import stated_totals
 from sessions_app.views import zones
 from sessions_app.views.labels import label
 from sessions_app.views.script_words import words_of_scripts
+from sessions_app.views.session.addresses import session_path
 from sessions_app.views.translated import translated
 
 register = template.Library()
@@ -312,12 +312,14 @@ def reported(session: Session, total: str) -> int | Decimal | None:
 
 @register.filter
 def session_url(session: Session) -> str:
-    return _session_url(session.agent_id, session.pk)
+    return session_path(session.agent_id, session.pk)
 
 
+@register.filter
 @lru_cache(maxsize=1_000)
-def _session_url(agent_id: UUID, session_id: UUID) -> str:
-    return reverse("session-detail", args=[agent_id, session_id])
+def agent_url(slug: str) -> str:
+    """The address of an agent's page. Each row of a list has it."""
+    return reverse("agent-detail", args=[slug])
 
 
 def _titled(short: str, exact: str) -> SafeString:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 from uuid import UUID
 
 from django.contrib.auth.views import redirect_to_login
@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
+from sessions_app.compiled import Compiled
 from sessions_app.live import visits
 from sessions_app.models import Agent, Approval, Member, Role, Session
 from sessions_app.queries import erasure
@@ -127,9 +128,17 @@ def decider_of(member: Member) -> decisions.Decider:
 
 def session_read(request: DeskRequest, session_id: UUID) -> Session:
     """A session of the workspace, with its agent, its retention and that workspace; 404 otherwise."""
-    session = one(Session.objects.select_related("agent", "retention"), request, session_id)
+    found = _SESSION.first(request.member.workspace_id, session_id)
+    session = found or _missing(Session, request, session_id)
     session.workspace = request.member.workspace
     return session
+
+
+_SESSION = Compiled[Session](
+    lambda workspace_id, pk: Session.objects.select_related("agent", "retention").filter(
+        workspace_id=workspace_id, pk=pk
+    )[:1]
+)
 
 
 def agent_read(request: DeskRequest, slug: str) -> Agent:
@@ -148,10 +157,13 @@ def approval_read(request: DeskRequest, approval_id: UUID) -> Approval:
 def one(objects: QuerySet[Found], request: DeskRequest, id_: UUID) -> Found:
     """The object with this id in the member's workspace; 404 when there is none, or it is somebody else's."""
     found = objects.filter(workspace_id=request.member.workspace_id, pk=id_).first()
-    if found is None:
-        noun = label(str(objects.model._meta.verbose_name))
-        if gone := erasure.tombstone_of(request.member.workspace_id, id_):
-            told = _("This %(noun)s was deleted on %(day)s.") % {"noun": noun, "day": f"{gone.at:%Y-%m-%d}"}
-            raise Http404(Deleted(told))
-        raise Http404(_("There is no such %(noun)s in this workspace.") % {"noun": noun})
-    return found
+    return found or _missing(objects.model, request, id_)
+
+
+def _missing(model: type[Model], request: DeskRequest, id_: UUID) -> NoReturn:
+    """Raises the 404 of what is not there: it was deleted, or is somebody else's, or never was."""
+    noun = label(str(model._meta.verbose_name))
+    if gone := erasure.tombstone_of(request.member.workspace_id, id_):
+        told = _("This %(noun)s was deleted on %(day)s.") % {"noun": noun, "day": f"{gone.at:%Y-%m-%d}"}
+        raise Http404(Deleted(told))
+    raise Http404(_("There is no such %(noun)s in this workspace.") % {"noun": noun})

@@ -14,11 +14,6 @@ from sessions_app.services.approvals import reasons
 
 from . import access, zones
 
-COUNTED = 99
-"""Approvals that every page counts for its bar; it says "99+" of more, and the inbox how many they are."""
-STRIPS = 5
-"""Stops that a page shows at most; the page of stops has them all."""
-
 
 def desk(request: HttpRequest) -> dict[str, Any]:
     """Context processor: the member, their workspace, how many approvals wait; no member before the sign-in."""
@@ -27,8 +22,8 @@ def desk(request: HttpRequest) -> dict[str, Any]:
         return {"member": None, "zone_name": zones.name}
     # A function: the template calls it, so that a fragment without the number costs no query. A SimpleLazyObject is no
     # int, and `pluralize` said "1 wait" of it.
-    waiting = cache(lambda: approvals.waiting_count(member.workspace_id, COUNTED))
-    held = cache(lambda: list(stops.in_force(member.workspace_id)[:STRIPS]))
+    waiting = cache(lambda: approvals.waiting_shown(member.workspace_id))
+    held = cache(lambda: stops.strips(member.workspace_id))
     deciders = cache(lambda: list(members.deciders(member.workspace_id)))
     store = cache(lambda: reasons.store(member))
     if member.numbers_only:  # why agents were stopped, and what waits, are no numbers of theirs

@@ -10,6 +10,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import Agent, Session
 from sessions_app.queries import members
 from sessions_app.queries.sessions.conditions import VERDICTS, BadFilter, read_typed
@@ -47,12 +48,11 @@ DAY = len("2026-01-31")
 def form(request: access.DeskRequest, read: ReadFilter) -> dict[str, Any]:
     """Chips, and the fields with what can be chosen in them."""
     workspace_id = request.member.workspace_id
-    agents = Agent.objects.filter(workspace_id=workspace_id).order_by("name")
     people = list(members.deciders(workspace_id))
     return {
         "chips": chips(read, {str(one.pk): str(one) for one in people}),
         "query": read.query(),
-        "agents": agents.only("name", "slug")[:500],
+        "agents": _AGENTS(workspace_id),
         "statuses": Session.Status.choices,
         "origins": Session.Origin.choices,
         "rules": [rule for rule in RULES if rule.name not in request.member.workspace.rules_off],
@@ -62,6 +62,11 @@ def form(request: access.DeskRequest, read: ReadFilter) -> dict[str, Any]:
         "periods": periods(read),
         "orders": orders(read),
     }
+
+
+_AGENTS = Compiled[Agent](
+    lambda workspace_id: Agent.objects.filter(workspace_id=workspace_id).order_by("name").only("name", "slug")[:500]
+)
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,8 @@ def _page(request: access.DeskRequest, read: session_filter.ReadFilter) -> foldi
     workspace_id, cursor = request.member.workspace_id, request.GET.get("cursor")
     rows = ROWS if cursor else min(FIRST, ROWS)
     if read.folds:
-        return folding.page(queries.filtered(workspace_id, read.wanted), read.wanted.sort, rows, cursor)
+        found = queries.filtered(workspace_id, read.wanted)
+        return folding.page(workspace_id, found, read.wanted.sort, rows, cursor)
     return folding.FoldedPage(relevance.found_page(workspace_id, read.wanted, rows, cursor))
 
 

@@ -22,7 +22,6 @@ from sessions_app.queries import stops as queries
 from sessions_app.services.stops import stops
 
 from . import access
-from .context import STRIPS
 
 SHOWN = 50
 ENDS = {
@@ -114,7 +113,7 @@ def lift(request: access.DeskRequest, stop_id: UUID) -> HttpResponse:
 @access.viewer
 def strip(request: access.DeskRequest) -> HttpResponse:
     """What is in force, for pages that stay open; 204 where that is what the page shows (``?known=``)."""
-    held = queries.in_force(request.member.workspace_id)[:STRIPS]
+    held = queries.strips(request.member.workspace_id)
     if request.GET.get("known") == queries.key_of(held):
         return HttpResponse(status=204)
     return render(request, "stops/_strip.html")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from .imports import EXCEPTIONS, PACKAGES, edges, imports_of, modules
 
 LAYERS = (
-    {"ids", "counts", "encryption", "extensions", "guarded_http", "migrations", "models", "drafts", "prepared"},
+    {"ids", "counts", "encryption", "extensions", "guarded_http", "migrations", "models", "drafts", "prepared"}
+    | {"compiled"},
     {"queries"},
     {"services", "registry"},
     {"runtimes"},

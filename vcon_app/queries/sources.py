@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.db.models.functions import Sign
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import Event, Session
 from vcon_app.models import ImportedSession
 
@@ -16,6 +17,14 @@ def links_of(session_id: UUID) -> QuerySet[ImportedSession]:
     """The files a session came from, the newest first, each with its import and document, without its findings."""
     found = ImportedSession.objects.filter(session_id=session_id, imported__duplicate_of=None)
     return found.select_related("imported", "document").defer("imported__findings").order_by("-pk")
+
+
+_NEWEST = Compiled[ImportedSession](lambda session_id: links_of(session_id).defer(None)[:1])
+
+
+def newest_link(session_id: UUID) -> ImportedSession | None:
+    """The first of them, with its findings."""
+    return _NEWEST.first(session_id)
 
 
 def link_of(event: Event) -> ImportedSession | None:
@@ -31,9 +40,16 @@ def link_of(event: Event) -> ImportedSession | None:
 
 def original_of(session: Session) -> ImportedSession | None:
     """The file that added to the session last: of a grown transcript the whole one, whatever came after."""
-    found = ImportedSession.objects.filter(session=session, imported__duplicate_of=None)
+    return _ORIGINAL.first(session.pk)
+
+
+def _by_use(session_id: UUID) -> QuerySet[ImportedSession]:
+    found = ImportedSession.objects.filter(session=session_id, imported__duplicate_of=None)
     by_use = found.order_by(Sign("events").desc(), "-imported__created_at", "-pk")
-    return by_use.select_related("document", "imported").defer("imported__findings").first()
+    return by_use.select_related("document", "imported").defer("imported__findings")
+
+
+_ORIGINAL = Compiled[ImportedSession](lambda session_id: _by_use(session_id)[:1])
 
 
 def findings_of(link: ImportedSession) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ def export_menu(request: DeskRequest, session: Session) -> Part:
 
 def source_line(request: DeskRequest, session: Session, signature: Signature | None) -> Part | None:
     """The import of a session, the state of its signature, and the number of findings."""
-    link = sources.links_of(session.pk).defer(None).first()
+    link = sources.newest_link(session.pk)
     if link is None:
         return None
     is_of_another = bool(signature) and link.signature.get("state", "unsigned") != signature["state"]

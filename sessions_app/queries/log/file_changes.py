@@ -9,6 +9,7 @@ from uuid import UUID
 from sessions_app.changes.change import Change
 from sessions_app.changes.history import History, NetDiff
 from sessions_app.changes.paths import stored
+from sessions_app.compiled import Compiled
 from sessions_app.models import ChangedFile, FileChange, FileScan, Session
 
 from .file_calls import MOST, told
@@ -71,7 +72,10 @@ class FileView:
 
 def scan_of(session_id: UUID) -> FileScan | None:
     """How far a session was read for its files, and what they came to; None before anybody asked."""
-    return FileScan.objects.filter(pk=session_id).first()
+    return _SCAN.first(session_id)
+
+
+_SCAN = Compiled[FileScan](lambda session_id: FileScan.objects.filter(pk=session_id)[:1])
 
 
 def files_of(session_id: UUID, after: str = "") -> Files:

@@ -18,7 +18,7 @@ from django.db.models.functions import Cast, Coalesce
 from sessions_app.models import Event, ModelRequest, Session, ToolCall, Turn
 
 from . import links, model_requests, search
-from .timeline import Entry, Timeline, Window, read, results_of
+from .timeline import Entry, Timeline, Window, read_at, results_of
 
 STORY, TOOLS, REQUESTS, RAW = LENSES = ("story", "tools", "requests", "raw")
 COUNTED = 300
@@ -51,7 +51,7 @@ class _Lens(Timeline):
 
     def _read(self, found: QuerySet[Any], limit: int) -> tuple[list[Entry], bool]:
         seqs = list(found.values_list("seq", flat=True)[: limit + 1])
-        entries = {one.seq: one for one in read(Event.objects.filter(session_id=self.session_id, seq__in=seqs[:limit]))}
+        entries = {one.seq: one for one in read_at(self.session_id, seqs[:limit])}
         return [entries[seq] for seq in seqs[:limit] if seq in entries], len(seqs) > limit
 
 

@@ -13,6 +13,7 @@ import psycopg
 from django.db import connection
 
 from sessions_app import event_chain
+from sessions_app.compiled import Compiled
 from sessions_app.event_chain import COLUMNS, GENESIS, Header
 from sessions_app.models import Event, EventLink, Session
 
@@ -136,8 +137,15 @@ def headers(session_id: UUID) -> Iterator[tuple[Header, str]]:
 
 def head_hash(session_id: UUID) -> str:
     """Hash of the last link in hex, which stands for the whole log; empty where there is none."""
-    last = EventLink.objects.filter(session_id=session_id).order_by("-last_seq").values_list("hash", flat=True).first()
+    last = _HEAD.first(session_id)
     return bytes(last).hex() if last else ""
+
+
+_HEAD = Compiled[bytes | memoryview](
+    lambda session_id: (
+        EventLink.objects.filter(session_id=session_id).order_by("-last_seq").values_list("hash", flat=True)[:1]
+    )
+)
 
 
 def verify(session_id: UUID) -> Verified:

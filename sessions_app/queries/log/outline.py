@@ -10,7 +10,8 @@ from uuid import UUID
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Coalesce, Left
 
-from sessions_app.models import Approval, Event, Turn
+from sessions_app.compiled import Compiled
+from sessions_app.models import Approval, Event, Session, Turn
 
 PAGE = 24
 """Turns of the outline that come with the page; others are fetched ``MORE`` at a time as it is scrolled."""
@@ -47,26 +48,25 @@ class Outline:
     later: bool
 
 
-def around(session_id: UUID, index: int) -> Outline:
+def around(session: Session, index: int) -> Outline:
     """At most 24 turns with turn ``index`` among them: up to 12 above it, and the others from it on."""
-    turns = _turns(session_id)
-    above = list(turns.filter(index__lt=index).order_by("-index")[: PAGE // 2 + 1])
+    above = _ABOVE(session.pk, index) if index > 0 else []
     room = PAGE - min(len(above), PAGE // 2)
-    below = list(turns.filter(index__gte=index).order_by("index")[: room + 1])
+    below = _BELOW(session.pk, index)
     shown = above[: PAGE // 2][::-1] + below[:room]
-    return Outline(_marks(session_id, shown), len(above) > PAGE // 2, len(below) > room)
+    return Outline(_marks(session, shown), len(above) > PAGE // 2, len(below) > room)
 
 
-def after(session_id: UUID, index: int) -> Outline:
+def after(session: Session, index: int) -> Outline:
     """The next turns below ``index``."""
-    found = list(_turns(session_id).filter(index__gt=index).order_by("index")[: MORE + 1])
-    return Outline(_marks(session_id, found[:MORE]), False, len(found) > MORE)
+    found = list(_turns(session.pk).filter(index__gt=index).order_by("index")[: MORE + 1])
+    return Outline(_marks(session, found[:MORE]), False, len(found) > MORE)
 
 
-def before(session_id: UUID, index: int) -> Outline:
+def before(session: Session, index: int) -> Outline:
     """The last turns above ``index``."""
-    found = list(_turns(session_id).filter(index__lt=index).order_by("-index")[: MORE + 1])
-    return Outline(_marks(session_id, found[:MORE][::-1]), len(found) > MORE, False)
+    found = list(_turns(session.pk).filter(index__lt=index).order_by("-index")[: MORE + 1])
+    return Outline(_marks(session, found[:MORE][::-1]), len(found) > MORE, False)
 
 
 def first_seq(session_id: UUID, index: int) -> int | None:
@@ -97,9 +97,17 @@ def _turns(session_id: UUID) -> QuerySet[Turn, dict[str, Any]]:
     )  # fmt: skip
 
 
-def _marks(session_id: UUID, turns: list[dict[str, Any]]) -> list[Mark]:
-    dearest = _dearest(session_id, turns)
-    waiting = pending_seqs(session_id)
+_ABOVE = Compiled[dict[str, Any]](
+    lambda session_id, index: _turns(session_id).filter(index__lt=index).order_by("-index")[: PAGE // 2 + 1]
+)
+_BELOW = Compiled[dict[str, Any]](
+    lambda session_id, index: _turns(session_id).filter(index__gte=index).order_by("index")[: PAGE + 1]
+)
+
+
+def _marks(session: Session, turns: list[dict[str, Any]]) -> list[Mark]:
+    dearest = _dearest(session.pk, turns)
+    waiting = pending_seqs(session.pk) if session.pending_approvals else []
     return [
         Mark(
             index=turn["index"],
@@ -121,9 +129,16 @@ def _dearest(session_id: UUID, turns: list[dict[str, Any]]) -> dict[int, dict[st
     if not turns:
         return {}
     first, last = (turns[place]["index"] // STRETCH for place in (0, -1))
-    around = Turn.objects.filter(session_id=session_id, index__gte=first * STRETCH, index__lt=(last + 1) * STRETCH)
-    found = around.order_by().values(stretch=F("index") / STRETCH).annotate(spent=Max(COST), used=Max(TOKENS))
+    found = _STRETCHES(session_id, first * STRETCH, (last + 1) * STRETCH, STRETCH)
     return {row["stretch"]: row for row in found}
+
+
+def _stretches(session_id: UUID, first: int, end: int, length: int) -> QuerySet[Turn, dict[str, Any]]:
+    around = Turn.objects.filter(session_id=session_id, index__gte=first, index__lt=end)
+    return around.order_by().values(stretch=F("index") / length).annotate(spent=Max(COST), used=Max(TOKENS))
+
+
+_STRETCHES = Compiled[dict[str, Any]](_stretches)
 
 
 def _bar(turn: dict[str, Any], dearest: dict[str, Any]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import Session, SessionOverview
 
 LISTED = 50
@@ -13,7 +14,12 @@ LISTED = 50
 
 def overview_of(session_id: UUID) -> SessionOverview | None:
     """What is kept, with its pictures and without its buckets; None before anybody asked."""
-    return SessionOverview.objects.filter(pk=session_id).defer("buckets").first()
+    return _OVERVIEW.first(session_id)
+
+
+_OVERVIEW = Compiled[SessionOverview](
+    lambda session_id: SessionOverview.objects.filter(pk=session_id).defer("buckets")[:1]
+)
 
 
 def sessions_of(workspace_id: UUID, ids: Iterable[UUID]) -> list[Session]:

@@ -19,7 +19,7 @@ from sessions_app.models import Event, EventLink, Session, ToolCall
 from ..retention import folds, hidden
 from . import links
 from .links import EventOrigin
-from .timeline import BEFORE, ROWS, Entry, Timeline, Window, read
+from .timeline import BEFORE, ROWS, Entry, Timeline, Window, calls_at, read_at
 
 SPAN = 256
 """Light rows that one window is made of at most."""
@@ -111,6 +111,7 @@ class Story(Timeline):
         self.is_marked, self.breaks = is_marked, tuple(breaks)
         self.calls: dict[int, ToolCall] = {}
         self.known: dict[int, EventOrigin] = {}
+        self.parents: set[int] | None = None
         self.entries: dict[int, Entry] = {}
 
     def _rows(self) -> QuerySet[Event]:
@@ -167,8 +168,8 @@ class Story(Timeline):
         """Runs as they are, and the rows that stand alone with all that they show; their results are read with them."""
         seqs = [item.seq for item in items if isinstance(item, LightRow)]
         answers = [self.calls[seq].result_seq for seq in seqs if seq in self.calls]
-        wanted = Event.objects.filter(session_id=self.session_id, seq__in=[*seqs, *filter(None, answers)])
-        self.entries = {one.seq: one for one in read(wanted)}
+        wanted = [*seqs, *filter(None, answers)]
+        self.entries = {one.seq: one for one in read_at(self.session_id, wanted)}
         return [item if isinstance(item, Run) else self.entries[item.seq] for item in items]
 
     def _results_of(self, calls: dict[int, ToolCall]) -> dict[int, Entry]:
@@ -195,10 +196,11 @@ class Story(Timeline):
     def _alone(self, rows: list[LightRow]) -> set[int]:
         """Rows that are part of no run."""
         asked = [row.seq for row in rows if row.kind == "tool_call"]
-        self.calls = {call.seq: call for call in ToolCall.objects.filter(session_id=self.session_id, seq__in=asked)}
+        self.calls = {call.seq: call for call in calls_at(self.session_id, asked)}
         results = [call.result_seq for call in self.calls.values() if call.result_seq]
         self.known = links.origins(self.session_id, [1, *(row.seq for row in rows), *results])
-        alone = self._with_sub_agents([row.seq for row in rows], results)
+        self.parents = parents = self._with_sub_agents([row.seq for row in rows], results)
+        alone = set(parents)
         for row in rows:
             call = self.calls.get(row.seq)
             said = [row, Result(call.result_seq)] if call and call.result_seq else [row]
@@ -228,6 +230,10 @@ class Story(Timeline):
     def _origins_of(self, seqs: list[int]) -> dict[int, EventOrigin]:
         known = set(self.known)
         return self.known if known.issuperset(seqs) else super()._origins_of(seqs)
+
+    def _starters(self, window: Window) -> list[Entry]:
+        calls = super()._starters(window)
+        return calls if self.parents is None else [call for call in calls if call.seq in self.parents]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from django.db.models import IntegerField, JSONField, OuterRef, Q, QuerySet, Sub
 from django.db.models.expressions import Func
 from django.db.models.functions import Left
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import Approval, Event, ModelRequest, Session, ToolCall, Turn
 from sessions_app.rendering.answers.citations import Cited, Target
 
@@ -316,7 +317,6 @@ class Timeline:
 
     def _complete(self, window: Window) -> Window:
         """Add what belongs to the rows: one query for each kind of thing."""
-        own = {"session_id": self.session_id}
         seqs = [entry.seq for entry in window.entries]
         calls = [entry.seq for entry in window.entries if entry.kind == "tool_call"]
         turns = {entry.turn for entry in window.entries}
@@ -324,17 +324,17 @@ class Timeline:
         window.results.update(self._results_of(window.calls))
         shown = [1, *seqs, *(entry.seq for entry in window.results.values())]
         window.origins.update(self._origins_of(shown))
-        window.requests.update({request.seq: request for request in ModelRequest.objects.filter(seq__in=seqs, **own)})
-        asked = Approval.objects.filter(event_seq__in=seqs, **own)
+        window.requests.update({request.seq: request for request in _REQUESTS(self.session_id, seqs)})
+        asked = _APPROVALS(self.session_id, seqs)
         window.approvals.update({one.event_seq: one for one in asked if one.event_seq is not None})
         window.nested.update(_nested(self.session_id, seqs))
-        window.children.update(_children(self.session_id, window))
-        window.turns.update({turn.index: turn for turn in Turn.objects.filter(index__in=turns, **own).annotate(**NEXT)})
+        window.children.update(_children(self.session_id, window, self._starters(window)))
+        window.turns.update({turn.index: turn for turn in _TURNS(self.session_id, list(turns))})
         window.rewinds.extend(_rewinds(self.session_id))
         return window
 
     def _calls_of(self, seqs: list[int]) -> Iterable[ToolCall]:
-        return ToolCall.objects.filter(session_id=self.session_id, seq__in=seqs)
+        return calls_at(self.session_id, seqs)
 
     def _results_of(self, calls: dict[int, ToolCall]) -> dict[int, Entry]:
         return results_of(calls, self.session_id)
@@ -342,22 +342,52 @@ class Timeline:
     def _origins_of(self, seqs: list[int]) -> dict[int, EventOrigin]:
         return links.origins(self.session_id, seqs)
 
+    def _starters(self, window: Window) -> list[Entry]:
+        """Calls of a window that may have started a session."""
+        return [entry for entry in window.entries if entry.kind == "tool_call"]
+
+
+_REQUESTS = Compiled[ModelRequest](
+    lambda session_id, seqs: ModelRequest.objects.filter(session_id=session_id, seq__any_of=seqs)
+)
+_APPROVALS = Compiled[Approval](
+    lambda session_id, seqs: Approval.objects.filter(session_id=session_id, event_seq__any_of=seqs)
+)
+_TURNS = Compiled[Turn](
+    lambda session_id, turns: Turn.objects.filter(session_id=session_id, index__any_of=turns).annotate(**NEXT)
+)
+calls_at = Compiled[ToolCall](lambda session_id, seqs: ToolCall.objects.filter(session_id=session_id, seq__any_of=seqs))
+"""The calls that these events are."""
+
 
 def read(found: QuerySet[Event]) -> list[Entry]:
     """Events with their long values cut."""
-    return [Entry(**row) for row in found.annotate(**CUT).values(*PLAIN, *CUT)]
+    return [Entry(**row) for row in _cut(found)]
+
+
+def read_at(session_id: UUID, seqs: list[int]) -> list[Entry]:
+    """These events of a session, likewise."""
+    return [Entry(**row) for row in _CUT(session_id, seqs)]
+
+
+def _cut(found: QuerySet[Event]) -> QuerySet[Event, dict[str, Any]]:
+    return found.annotate(**CUT).values(*PLAIN, *CUT)
+
+
+_CUT = Compiled[dict[str, Any]](
+    lambda session_id, seqs: _cut(Event.objects.filter(session_id=session_id, seq__any_of=seqs))
+)
 
 
 def results_of(calls: dict[int, ToolCall], session_id: UUID) -> dict[int, Entry]:
     wanted = {call.result_seq: call.seq for call in calls.values() if call.result_seq}
-    return {wanted[entry.seq]: entry for entry in read(Event.objects.filter(session_id=session_id, seq__in=wanted))}
+    return {wanted[entry.seq]: entry for entry in read_at(session_id, list(wanted))}
 
 
-def _children(session_id: UUID, window: Window) -> dict[str, Session]:
-    """Sessions that the calls of a window started, by the id of the call and by what the result calls them."""
+def _children(session_id: UUID, window: Window, asked: list[Entry]) -> dict[str, Session]:
+    """Sessions that some calls of a window started, by the id of the call and by what the result calls them."""
     entries = (*window.entries, *window.results.values())
     ids = {str(entry.data["child_session"]) for entry in entries if "child_session" in entry.data}
-    asked = [entry for entry in window.entries if entry.kind == "tool_call"]
     calls = {entry.call_id for entry in asked if entry.call_id}
     if not ids and not asked:
         return {}
@@ -374,11 +404,17 @@ def _children(session_id: UUID, window: Window) -> dict[str, Session]:
 
 def _rewinds(session_id: UUID) -> list[tuple[int, int]]:
     """Each prompt with the one that it took the place of; there is an index of such prompts alone."""
+    return [(parent_seq, seq) for parent_seq, seq in _REWINDS(session_id) if parent_seq is not None]
+
+
+def _rewinding(session_id: UUID) -> QuerySet[Event, tuple[int | None, int]]:
     found = Event.objects.filter(
         session_id=session_id, kind="user_message", parent_seq__isnull=False, depth=0, data__rewound=True
     )
-    pairs = found.order_by("seq").values_list("parent_seq", "seq")
-    return [(parent_seq, seq) for parent_seq, seq in pairs if parent_seq is not None]
+    return found.order_by("seq").values_list("parent_seq", "seq")
+
+
+_REWINDS = Compiled[tuple[int | None, int]](_rewinding)
 
 
 NESTED = """

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from django.db.models import Q
+from uuid import UUID
 
+from django.db.models import Q, QuerySet
+
+from sessions_app.compiled import Compiled
 from sessions_app.models import ListColumns, Member, SavedView
 
 SHOWN = 200
@@ -11,11 +14,20 @@ SHOWN = 200
 
 def views_of(member: Member) -> list[SavedView]:
     """A member's own views and those shared in the workspace, by name."""
-    theirs = Q(member=member) | Q(is_shared=True)
-    found = SavedView.objects.filter(theirs, workspace_id=member.workspace_id)
-    return list(found.order_by("name", "id")[:SHOWN])
+    return _VIEWS(member.workspace_id, member.pk)
+
+
+def _views(workspace_id: UUID, member_id: UUID) -> QuerySet[SavedView]:
+    theirs = Q(member=member_id) | Q(is_shared=True)
+    return SavedView.objects.filter(theirs, workspace_id=workspace_id).order_by("name", "id")[:SHOWN]
+
+
+_VIEWS = Compiled[SavedView](_views)
 
 
 def columns_of(member: Member) -> ListColumns:
     """What a member chose of columns; an unsaved row where they chose nothing."""
-    return ListColumns.objects.filter(member=member).first() or ListColumns(member=member)
+    return _COLUMNS.first(member.pk) or ListColumns(member=member)
+
+
+_COLUMNS = Compiled[ListColumns](lambda member_id: ListColumns.objects.filter(member=member_id)[:1])

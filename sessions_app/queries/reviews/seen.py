@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from uuid import UUID
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import Member, SeenMark, Session
 
 SHOWN = 20
@@ -18,5 +19,11 @@ def readers_of(session: Session) -> list[SeenMark]:
 
 def seen_by(member: Member, session_ids: Collection[UUID]) -> dict[UUID, int]:
     """How far a member has read sessions, of those that they have read at all."""
-    found = SeenMark.objects.filter(member=member, session__in=session_ids)
-    return dict(found.values_list("session_id", "seq"))
+    return dict(_SEEN(member.pk, list(session_ids)))
+
+
+_SEEN = Compiled[tuple[UUID, int]](
+    lambda member_id, ids: SeenMark.objects.filter(member=member_id, session__pk__any_of=ids).values_list(
+        "session_id", "seq"
+    )
+)

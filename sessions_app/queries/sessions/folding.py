@@ -2,13 +2,14 @@
 shown, and the samples of one evaluation log are one row.
 
 Both are found while the list is walked in its own order, in stretches: no index has them, since one over counts that
-change would make each event write to all indexes of its session. So a page reads at most 800 short rows.
+change would make each event write to all indexes of its session. So a page reads at most 900 short rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import repeat
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -51,19 +52,19 @@ class FoldedPage:
         return bool(self.one_calls or self.groups)
 
 
-def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) -> FoldedPage:
+def page(workspace_id: UUID, found: QuerySet[Session], sort: str, limit: int, cursor: str | None) -> FoldedPage:
     """``limit`` rows, as ``session_list.page``. Where all that was looked at would be folded, nothing is."""
     walk = _Walk(limit)
     light = found.select_related(None).only(*LOOKED_AT)
     place = cursor
-    for _ in range(STRETCHES):
-        looked_at = session_list.page(light, sort, STRETCH, place)
+    for stretch in (2 * limit, *repeat(STRETCH, STRETCHES)):  # most lists have no crowds
+        looked_at = session_list.page(light, sort, stretch, place)
         if not walk.take(looked_at):
             break
         place = looked_at.next_cursor
     if not walk.kept:
         return FoldedPage(session_list.page(found, sort, limit, cursor))
-    rows = found.in_bulk(walk.kept)
+    rows = session_list.by_id(workspace_id, walk.kept)
     items = [rows[id_] for id_ in walk.kept if id_ in rows]
     groups = {one.first: one.group for one in walk.imports.values() if one.group.more}
     return FoldedPage(Page(items, walk.next_cursor), walk.one_calls, groups)  # type: ignore[arg-type]  # no sort value

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db.models import Count, F, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import ModelRequest, Session
 from sessions_app.phrases import gettext, ngettext
 
@@ -58,9 +59,15 @@ def relatives_of(session: Session) -> list[Relative]:
 def _continued_here(session: Session) -> Iterator[Relative]:
     """Sessions that were begun here to go on from another one; they repeat none of its responses."""
     if session.continues_id:
-        yield Relative(gettext("continues"), _here(session).get(pk=session.continues_id), seq=session.continues_seq)
-    for found in _here(session).filter(continues=session).order_by("-id")[:MOST]:
+        earlier = _here(session.workspace_id).get(pk=session.continues_id)
+        yield Relative(gettext("continues"), earlier, seq=session.continues_seq)
+    for found in _CONTINUING(session.workspace_id, session.pk):
         yield Relative(gettext("continued in"), found)
+
+
+_CONTINUING = Compiled[Session](
+    lambda workspace_id, session_id: _here(workspace_id).filter(continues=session_id).order_by("-id")[:MOST]
+)
 
 
 def _of_same_id(session: Session) -> Iterator[Relative]:
@@ -69,7 +76,7 @@ def _of_same_id(session: Session) -> Iterator[Relative]:
     """
     if not session.external_id:
         return
-    same = _here(session).filter(external_id=session.external_id, source_format=session.source_format)
+    same = _here(session.workspace_id).filter(external_id=session.external_id, source_format=session.source_format)
     for found in same.exclude(pk=session.pk).order_by("-id")[:MOST]:
         events = found.event_count
         how = ngettext(
@@ -81,8 +88,9 @@ def _of_same_id(session: Session) -> Iterator[Relative]:
         yield Relative(how, found, has_same_id=True)
 
 
-def _here(session: Session) -> QuerySet[Session]:
-    return Session.objects.filter(workspace_id=session.workspace_id).defer("source_record", "metadata")
+def _here(workspace_id: UUID) -> QuerySet[Session]:
+    found = Session.objects.filter(workspace_id=workspace_id)
+    return found.only("agent_id", "title", "created_at", "event_count")
 
 
 def _named(session: Session) -> Iterator[tuple[str, Session]]:
@@ -95,7 +103,7 @@ def _named(session: Session) -> Iterator[tuple[str, Session]]:
 
 def _sessions(session: Session) -> QuerySet[Session]:
     """Sessions beside this one: a sub-agent's responses may stand in its parent's file too."""
-    found = _here(session).exclude(parent_id=session.pk)
+    found = _here(session.workspace_id).exclude(parent_id=session.pk)
     return found.exclude(pk=session.parent_id) if session.parent_id else found
 
 

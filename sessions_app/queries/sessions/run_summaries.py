@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import FileScan, RunSummary, Session
 from sessions_app.rendering.stated import stated_totals
 from sessions_app.summary.card import SHOWN, Ending, Line, Piece, lines_of, piece_of, plain
@@ -42,20 +43,24 @@ class Happened:
 def happened_in(session: Session, scan: FileScan | None = None, off: Collection[str] = ()) -> Happened | None:
     """What happened in a session; None where nobody has read it for that yet. ``scan``: what its files came to;
     ``off``: rules that are off in its workspace."""
-    row = RunSummary.objects.filter(pk=session.pk).first()
+    row = _SUMMARY.first(session.pk)
     return None if row is None else _happened(session, row, scan, off)
+
+
+_SUMMARIES = Compiled[RunSummary](lambda ids: RunSummary.objects.filter(session__pk__any_of=ids))
+_SUMMARY = Compiled[RunSummary](lambda session_id: RunSummary.objects.filter(pk=session_id)[:1])
 
 
 def note_summaries(sessions: Iterable[Session], off: Collection[str]) -> None:
     """Give each session its card in words, as ``summary_text``, and ``finding_labels``: one query for all of them."""
     those = list(sessions)
-    rows = RunSummary.objects.in_bulk([session.pk for session in those])
+    rows = {row.pk: row for row in _SUMMARIES([session.pk for session in those])}
     for session in those:
         row = rows.get(session.pk)
-        happened = _happened(session, row, None, off) if row else None
+        summary = Summary(row.told) if row else None
         noted: Any = session
-        noted.summary_text = plain(happened.lines) if happened else ""
-        noted.finding_labels = [finding.label for finding in happened.findings] if happened else []
+        noted.summary_text = plain(lines_of(summary, ending_of(session), off=off)) if summary else ""
+        noted.finding_labels = [one.label for one in _findings(summary, off)] if summary else []
 
 
 def ending_of(session: Session) -> Ending:
@@ -72,5 +77,8 @@ def _happened(session: Session, row: RunSummary, scan: FileScan | None, off: Col
     changed = (scan.added, scan.removed) if scan and scan.seq >= session.last_seq else None
     kinds = [Kind(piece_of(group), group.first, group.last, group.count) for group in summary.failures.in_order()]
     lines = lines_of(summary, ending_of(session), changed, off)
-    found = [finding for finding in summary.findings if finding.rule not in off]
-    return Happened(lines, kinds, row.seq, summary, found)
+    return Happened(lines, kinds, row.seq, summary, _findings(summary, off))
+
+
+def _findings(summary: Summary, off: Collection[str]) -> list[Finding]:
+    return [finding for finding in summary.findings if finding.rule not in off]

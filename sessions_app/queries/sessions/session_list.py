@@ -17,6 +17,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum, UUIDField, Value
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import Session
 from sessions_app.models.session_order import LASTING
 from sessions_app.search.operators import Read
@@ -137,6 +138,14 @@ def filtered(workspace_id: UUID, wanted: SessionFilter) -> QuerySet[Session]:
 
 def _of_workspace(workspace_id: UUID) -> QuerySet[Session]:
     return Session.objects.filter(workspace_id=workspace_id).select_related("agent").defer("source_record")
+
+
+_BY_ID = Compiled[Session](lambda workspace_id, ids: _of_workspace(workspace_id).filter(pk__any_of=ids))
+
+
+def by_id(workspace_id: UUID, ids: list[UUID]) -> dict[UUID, Session]:
+    """Sessions of a workspace, each with its agent."""
+    return {one.pk: one for one in _BY_ID(workspace_id, ids)}
 
 
 def found_page(

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import Event, QueuedMessage, Session, Turn, TurnInFlight
 
 from .. import waiting as waiting_places
@@ -34,19 +35,27 @@ class TurnState:
     """Where the turn in flight waits for a worker; None where one is at it, or it waits for a person."""
 
 
-def turn_state_of(session: Session) -> TurnState:
+def turn_state_of(session: Session, *, tells_end: bool = True) -> TurnState:
     """State of the last turn, in at most four queries, and two more while it waits for a worker; ``said`` and ``state``
-    of the turn in flight are not loaded.
+    of the turn in flight are not loaded. ``ended`` is asked for by ``tells_end``.
     """
-    flight = TurnInFlight.objects.filter(session=session).defer("said", "state").first()
+    flight = _FLIGHT.first(session.pk)
     turn = Turn.objects.filter(session=session, index=flight.turn).first() if flight else None
-    waiting = QueuedMessage.objects.filter(session=session)
-    queued = list(waiting.in_line()[: SHOWN + 1])
-    count = waiting.count() if len(queued) > SHOWN else len(queued)
+    queued = _QUEUED(session.pk)
+    count = QueuedMessage.objects.filter(session=session).count() if len(queued) > SHOWN else len(queued)
     place = None
     if flight and not flight.worker and flight.rung_at:
         place = waiting_places.places(session.workspace_id, [session.pk]).get(session.pk)
-    return TurnState(flight, turn, queued[:SHOWN], count, "" if flight else _ended(session), place)
+    ended = _ended(session) if tells_end and not flight else ""
+    return TurnState(flight, turn, queued[:SHOWN], count, ended, place)
+
+
+_FLIGHT = Compiled[TurnInFlight](
+    lambda session_id: TurnInFlight.objects.filter(session=session_id).defer("said", "state")[:1]
+)
+_QUEUED = Compiled[QueuedMessage](
+    lambda session_id: QueuedMessage.objects.filter(session=session_id).in_line()[: SHOWN + 1]
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from uuid import UUID
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import Invitation, Member, Role, SignInLink, Workspace
 
 from .. import actors, audit
@@ -224,8 +226,18 @@ def operators_link(user: User) -> str:
 
 def membership(user: User, workspace_id: UUID | None = None) -> Member | None:
     """The person's membership in the given workspace, or in their first one."""
-    members = Member.objects.select_related("workspace", "user").filter(user=user).order_by("created_at")
-    return members.filter(workspace_id=workspace_id).first() if workspace_id else members.first()
+    member = _CHOSEN.first(user.pk, workspace_id) if workspace_id else _FIRST.first(user.pk)
+    if member is not None:
+        member.user = user
+    return member
+
+
+def _memberships(user_id: int) -> QuerySet[Member]:
+    return Member.objects.select_related("workspace").filter(user=user_id).order_by("created_at")
+
+
+_FIRST = Compiled[Member](lambda user_id: _memberships(user_id)[:1])
+_CHOSEN = Compiled[Member](lambda user_id, workspace_id: _memberships(user_id).filter(workspace_id=workspace_id)[:1])
 
 
 def choose_lens(member: Member, lens: str) -> None:

@@ -22,7 +22,7 @@ from sessions_app.queries.log.timeline import Timeline
 from .. import access
 from ..pages import page_or_fragment
 from ..session.addresses import at, event_url, place_in
-from ..session.page import covered, fitted
+from ..session.page import covered, fitted, imported_by
 
 FIRST, LINES = 12, 50
 """Lines that the page opens with, and that follow at a time: the second ones are asked for as soon as it is there."""
@@ -199,5 +199,5 @@ def _led_here(approval: Approval) -> dict[str, Any]:
     if not approval.event_seq:
         return {}
     session, place = approval.session, place_in(approval.session, PLACE)
-    shown = fitted(session, Timeline(session.pk).before(approval.event_seq), place, covered(session))
+    shown = fitted(session, Timeline(session.pk).before(approval.event_seq), place, covered(imported_by(session)))
     return at(session, place, shown=shown, opened={}) | {"here": event_url(session, None)}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -201,8 +202,14 @@ def at(session: Session, place: Place, **more: Any) -> dict[str, Any]:
 
 def event_url(session: Session, seq: int | None, kept: str = "", tab: str = "") -> str:
     """The permanent address of an event, or of the session when there is none. ``kept`` is that of a ``Place``."""
-    base = reverse("session-detail", args=[session.agent_id, session.pk])
+    base = session_path(session.agent_id, session.pk)
     return f"{base}?event={seq}{kept}{f'&tab={tab}' if tab else ''}#e-{seq}" if seq else base
+
+
+@lru_cache(maxsize=1_000)
+def session_path(agent_id: UUID, session_id: UUID) -> str:
+    """The address of a session without its host. A page has it up to a hundred times."""
+    return reverse("session-detail", args=[agent_id, session_id])
 
 
 def fragment(request: access.DeskRequest, template: str, context: dict[str, Any], title: str) -> HttpResponse:

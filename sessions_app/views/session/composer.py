@@ -175,7 +175,8 @@ def composer_of(session: Session, member: Member) -> Composer:
     """The composer of a session for a member, in a number of queries that does not depend on either."""
     mode = _mode(session)
     may_act = Role(member.role).covers(Role.REVIEWER)
-    return Composer(mode, session.agent, turn_state.turn_state_of(session), _spent(session, mode), may_act)
+    state = turn_state.turn_state_of(session, tells_end=mode == IDLE)
+    return Composer(mode, session.agent, state, _spent(session, mode), may_act)
 
 
 def _mode(session: Session) -> str:

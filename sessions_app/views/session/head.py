@@ -13,6 +13,7 @@ from sessions_app.queries.log import file_changes, links
 from sessions_app.queries.log.links import EventOrigin
 from sessions_app.queries.money import paid_calls
 from sessions_app.queries.sessions import provenance
+from sessions_app.queries.sessions.provenance import Provenance
 from sessions_app.queries.sessions.relatives import Relative, relatives_of
 from sessions_app.rendering import text, usage_words
 
@@ -48,12 +49,14 @@ class Head:
     notices: list[Part]
 
 
-def head_of(request: DeskRequest, session: Session, first: EventOrigin | None = None) -> Head:
+def head_of(
+    request: DeskRequest, session: Session, first: EventOrigin | None = None, origin: Provenance | None = None
+) -> Head:
     """The head for this member; the number of its queries does not grow with the session.
 
-    ``first`` is the origin of its first event, where that is known already.
+    ``first`` is the origin of its first event, and ``origin`` its import, where they are known already.
     """
-    origin = provenance.provenance_of([session.pk]).get(session.pk)
+    origin = origin or provenance.provenance_of([session.pk]).get(session.pk)
     signature = origin.signature if origin else None
     here = runs_here(session)
     if session.tool_cost is None:

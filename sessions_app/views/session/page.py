@@ -49,7 +49,8 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     if "at" in request.GET:
         return redirect(event_url(session, event_detail.seq_at(session.pk, request.GET["at"]), tab="source"))
     place = place_in(session, request.GET, usual=request.member.lens or lens_queries.STORY)
-    covers = covered(session)
+    origin = imported_by(session)
+    covers = covered(origin)
     window = _window(session, place, lenses.rows_of(session, place, covers=covers))
     shown = fitted(session, window, place, covers)
     context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
@@ -57,7 +58,7 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     context["replay"] = replay.bar(session, place.replay) if place.replay else None
     if not wants_fragment(request):
         context |= _around_the_timeline(request, session, place, shown)
-        head = head_of(request, session, window.origins.get(1))
+        head = head_of(request, session, window.origins.get(1), origin)
         context |= {
             "head": head,
             "log_hash": links.head_hash(session.pk),
@@ -108,12 +109,16 @@ def fitted(
     return layout.sections(window, place.opened, marks, end, whole=whole, form=form, folded=folded)
 
 
-def covered(session: Session) -> lenses.Covers | None:
-    """First and last event that the signature of the session's file covers; None where it covers none."""
+def imported_by(session: Session) -> provenance.Provenance | None:
+    """The import that a session began with; without a query None for one that began otherwise."""
     if session.origin != Session.Origin.IMPORT:
         return None
-    found = provenance.provenance_of([session.pk]).get(session.pk)
-    return found.signature.get("covers") if found else None
+    return provenance.provenance_of([session.pk]).get(session.pk)
+
+
+def covered(origin: provenance.Provenance | None) -> lenses.Covers | None:
+    """First and last event that the signature of the session's file covers; None where it covers none."""
+    return origin.signature.get("covers") if origin else None
 
 
 def _signed_end(
@@ -150,7 +155,7 @@ def _around_the_timeline(
     """Outline, hits of a search and the inspector: what a fragment of the timeline leaves alone."""
     current = place.turn if place.turn is not None else shown.sections[0].index if shown.sections else 0
     context: dict[str, Any] = {
-        "outline": outline.around(session.pk, current),
+        "outline": outline.around(session, current),
         "current_turn": current,
         "lenses": lenses.tabs(session),
         "kinds": lenses.kinds(place),
@@ -175,7 +180,7 @@ def rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     place = place_in(session, request.GET)
     names = ("after", "before", "only", "under", "to", "run")
     asked = {name: number(request.GET.get(name)) for name in names}
-    tail, covers = "tail" in request.GET, covered(session)
+    tail, covers = "tail" in request.GET, covered(imported_by(session))
     window = _asked_window(lenses.rows_of(session, place, asked["under"], asked["run"], covers), asked)
     if (tail or asked["only"] is not None) and not window.entries:
         return HttpResponse(status=204)  # htmx leaves the page as it is and keeps listening
@@ -203,11 +208,11 @@ def outline_rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) 
     session = session_at(request, agent_id, session_id)
     after, before, around = (number(request.GET.get(name)) for name in ("after", "before", "around"))
     if around is not None:
-        found = outline.around(session.pk, around)
+        found = outline.around(session, around)
     elif before is not None:
-        found = outline.before(session.pk, before)
+        found = outline.before(session, before)
     else:
-        found = outline.after(session.pk, -1 if after is None else after)
+        found = outline.after(session, -1 if after is None else after)
     context = at(session, place_in(session, request.GET), outline=found, current_turn=around)
     return fragment(request, "sessions/_outline_rows.html", context, gettext("Outline"))
 

@@ -234,9 +234,9 @@ def test_bars_of_the_outline_compare_turns_of_a_stretch(agent, monkeypatch):
         used = priced(request=f"r{turn}", output_tokens=tokens)
         drafts += [asked(f"p{turn}", "Go"), said(f"a{turn}", "Done", **used)]
     session = session_with(agent, drafts)
-    bars = {mark.index: mark.bar for mark in outline.around(session.pk, 1).marks}
+    bars = {mark.index: mark.bar for mark in outline.around(session, 1).marks}
     assert bars == {1: 5, 2: 20, 3: 4, 4: 1, 5: 20}, "turns 0 to 2 have 40 tokens at most, 3 to 5 have 100"
-    assert {mark.index: mark.bar for mark in outline.after(session.pk, 3).marks} == {4: 1, 5: 20}, "and anywhere so"
+    assert {mark.index: mark.bar for mark in outline.after(session, 3).marks} == {4: 1, 5: 20}, "and anywhere so"
 
 
 def test_search_finds_folded_and_nested_text_and_marks_it(viewer, refund_session):
