@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -110,4 +111,4 @@ def test_a_row_is_as_hot_as_its_response_is_dear_beside_the_average_event(cost, 
 
 def test_rows_carry_their_heat(viewer, spent):
     page = viewer.get(path_of(spent)).content.decode()
-    assert 'class="spent heat-2"' in page and "data-heat" in page
+    assert re.search(r'class="event [^"]* heat-2"', page) and "data-heat" in page
