@@ -55,6 +55,22 @@ def test_on_a_phone_the_head_says_all_of_how_it_stands(open_page, edited_session
     assert errors["x"] + errors["width"] <= stands["x"] + stands["width"]
 
 
+def test_all_tools_are_in_sight_also_where_a_session_has_errors_and_waits(open_page, edited_session):
+    Session.objects.filter(pk=edited_session.pk).update(error_count=163, pending_approvals=12)
+    page = open_page(path_of(edited_session))
+    for width in (768, 896, 900, 1024, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        hidden = page.evaluate("(tools => tools.scrollWidth - tools.clientWidth)(document.getElementById('tools'))")
+        assert hidden <= 0, width
+
+
+def test_what_columns_mean_stays_in_sight_below_the_tools(open_page, edited_session):
+    page = open_page(f"{path_of(edited_session)}?lens=raw")
+    page.evaluate("scrollTo(0, 600)")
+    columns, tools = (page.locator(of).bounding_box() for of in (".lens-columns", "#bars"))
+    assert columns["y"] == pytest.approx(tools["y"] + tools["height"], abs=2)
+
+
 def test_the_third_column_shows_one_thing_and_below_1280_the_overview_is_a_sheet(open_page, edited_session):
     page = open_page(path_of(edited_session))
     expect(page.locator("#overview")).to_be_visible()

@@ -20,7 +20,7 @@ from ..list_columns import Column
 
 SESSIONS = 25
 COLUMNS = (
-    (_("Agent"), "", "name"), (_("Last seen"), "", "seen"), (_("Sessions a day, 14 days"), "", ""),
+    (_("Agent"), "", "name"), (_("Last seen"), "", "seen"), (_("Sessions a day"), "", ""),
     (_("Sessions"), "right", "sessions"), (_("With errors"), "right", "errors"), (_("Findings"), "", "findings"),
     (_("Tokens"), "right", "tokens"), (_("Cost"), "right", "cost"), (_("Pending"), "", "pending"),
 )  # fmt: skip

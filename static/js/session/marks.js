@@ -27,6 +27,7 @@ function show(what, marks, seq) {
   const place = walkOf(what).querySelector(".walk-place");
   const at = marks.seqs.indexOf(seq) + 1;
   const words = marks.count === 1 ? place.dataset.one : place.dataset.several;
+  place.dataset.short = at ? `${counted(at)}/${counted(marks.count)}` : counted(marks.count);
   place.textContent = at ? gettext("%(at)s of %(count)s", { at: counted(at), count: counted(marks.count) }) : `${counted(marks.count)} ${words}`;
 }
 
