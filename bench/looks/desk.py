@@ -135,8 +135,8 @@ def _of_records(workspace: Workspace, session: Session) -> dict[str, str]:
 
 
 def _things(workspace: Workspace, agent: Agent) -> dict[str, str]:
-    here = workspace.agents.get(runtime="scripted")
-    queue = ReviewQueue.objects.get(workspace=workspace)
+    here = workspace.agents.filter(runtime="scripted").earliest("pk")
+    queue = ReviewQueue.objects.filter(workspace=workspace).earliest("pk")
     asked = Approval.objects.filter(workspace=workspace).earliest("requested_at")
     failed = Import.objects.filter(workspace=workspace, status=Import.Status.FAILED).earliest("pk")
     return {
@@ -150,10 +150,10 @@ def _things(workspace: Workspace, agent: Agent) -> dict[str, str]:
         "queue-progress": reverse("review-queue-progress", args=[queue.pk]),
         "import": reverse("import-detail", args=[failed.pk]),
         "agent-version": reverse("agent-version", args=[here.slug, here.version]),
-        "outgoing-webhook": reverse("outgoing-webhook", args=[workspace.outgoing_webhooks.get().pk]),
-        "edit-schedule": reverse("schedule-edit", args=[workspace.schedules.get().pk]),
-        "schedule": reverse("schedule-detail", args=[workspace.schedules.get().pk]),
-        "webhook": reverse("webhook-detail", args=[workspace.webhook_endpoints.get().pk]),
+        "outgoing-webhook": reverse("outgoing-webhook", args=[workspace.outgoing_webhooks.earliest("pk").pk]),
+        "edit-schedule": reverse("schedule-edit", args=[workspace.schedules.earliest("pk").pk]),
+        "schedule": reverse("schedule-detail", args=[workspace.schedules.earliest("pk").pk]),
+        "webhook": reverse("webhook-detail", args=[workspace.webhook_endpoints.earliest("pk").pk]),
     }  # fmt: skip
 
 
