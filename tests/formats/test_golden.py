@@ -59,6 +59,7 @@ AGENTS = (
 """Coding agents of ``vcon_app.formats.agents``."""
 TABLE = (
     *AGENTS,
+    Row("anthropic-api", ("results.jsonl",)),
     Row("ag-ui", ("thread.jsonl", "stream.sse", "scenarios.json")),
     Row("agnt5-jsonl", ("session.jsonl",)),
     Row("atif", ("trajectory.json",)),

@@ -193,3 +193,50 @@ def test_a_chat_with_times_as_python_writes_them_is_gptmes(time: str) -> None:
 def test_messages_of_other_programs_are_no_transcript_of_an_api(value: Any, indent: int | None) -> None:
     with pytest.raises(registry.Unrecognised):
         registry.detect(io.BytesIO(json.dumps(value, indent=indent).encode()))
+
+
+RESPONSE: dict[str, Any] = {
+    "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+    "content": [{"type": "text", "text": "Wound."}], "usage": {"input_tokens": 5, "output_tokens": 3},
+}  # fmt: skip
+BATCHED = {"custom_id": "a", "params": {"model": "m", "max_tokens": 9, "system": "Mend clocks.", "messages": [
+    {"role": "user", "content": "Wind it."}, {"role": "assistant", "content": [
+        {"type": "tool_use", "id": "t", "name": "wind", "input": {}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "twelve turns"}]},
+]}}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", ["lines", "list", "object", "indented"])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (RESPONSE, ["agent_message"]),
+        ({"custom_id": "a", "result": {"type": "succeeded", "message": RESPONSE}}, ["agent_message"]),
+        (BATCHED, ["system", "user_message", "tool_call", "tool_result"]),
+        ({"custom_id": "a", "result": {"type": "errored", "error": {"type": "error", "error": {
+            "type": "overloaded_error", "message": "Overloaded"}}}}, ["error"]),
+        ({"custom_id": "a", "result": {"type": "canceled"}}, ["status"]),
+    ],
+    ids=["response", "result", "request", "error", "canceled"],
+)  # fmt: skip
+def test_what_anthropics_api_gives_is_read(value: dict[str, Any], expected: list[str], shape: str) -> None:
+    held = [value] if shape == "list" else value
+    data = (
+        lines(value, value)
+        if shape == "lines"
+        else json.dumps(held, indent=2 if shape == "indented" else None).encode()
+    )
+    name, drafts = read(data)
+    assert name == "anthropic-api"
+    assert kinds(drafts)[: len(expected)] == expected
+    used = [one.usage.output_tokens for one in drafts if isinstance(one, EventDraft) and one.usage]
+    assert used[:1] == ([3] if expected == ["agent_message"] else [])
+
+
+def test_a_line_of_a_batch_of_openai_is_openais() -> None:
+    body = {
+        "id": "c",
+        "object": "chat.completion",
+        "choices": [{"message": {"role": "assistant", "content": "Wound."}}],
+    }
+    assert read(lines({"custom_id": "a", "response": {"status_code": 200, "body": body}}))[0] == "openai-chat"

@@ -58,7 +58,8 @@ def _is_list(head: Head, shape: dict[str, Any]) -> bool:
     if FOREIGN & item or "extra" in item or any(mark in head.data[:65536] for mark in (*MINI_SWE, *CLINE)):
         return False
     if shape.get("item.type") in TYPES and isinstance(shape.get("item.type"), str):
-        is_said = shape["item.type"] != "message" or "role" in item  # a chat program's messages have a type, too
+        # A chat program's messages have a type, too, and so have Anthropic's responses.
+        is_said = shape["item.type"] != "message" or ("role" in item and item.isdisjoint({"stop_reason", "usage"}))
         return is_said and "item.timestamp" not in shape
     said = shape.get("item.role") in ROLES and bool({"content", "tool_calls"} & item) and "type" not in item
     return (
