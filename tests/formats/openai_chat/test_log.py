@@ -178,3 +178,35 @@ def test_of_a_log_too_large_to_hold_the_conversations_that_rest_are_given_early(
     first, again = sessions(found)[0].external_id, sessions(found)[-1].external_id
     assert again == f"{first}#2" and "openai-chat.repeated-session" in findings(found)
     assert talk(found) == ["a", "b", "x", "y", "a", "b", "c", "d"]
+
+
+USE = {"type": "tool_use", "id": "t", "name": "look", "input": {"at": "shelf"}}
+BLOCKS: list[dict[str, Any]] = [
+    {"role": "user", "content": [{"type": "text", "text": "Oil it"}]},
+    {"role": "assistant", "content": [
+        {"type": "thinking", "thinking": "Which oil?", "signature": "c2ln"}, {"type": "text", "text": "I look."}, USE]},
+    {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": [{"type": "text", "text": "dark"}]},
+        {"type": "text", "text": "Take a lamp"}]},
+]  # fmt: skip
+SAID = ["Oil it", "Which oil?", "I look.", "", "dark", "Take a lamp"]
+
+
+def test_anthropics_blocks_in_a_request_are_thoughts_calls_and_results() -> None:
+    found = events(log({"model": "m", "max_tokens": 9, "system": "Be brief", "messages": BLOCKS}))
+    assert [event.text for event in found] == ["Be brief", *SAID]
+    assert [event.kind for event in found[-4:]] == ["agent_message", "tool_call", "tool_result", "user_message"]
+    called, brought = found[4], found[5]
+    assert called.tool and called.tool.arguments == {"at": "shelf"}
+    assert brought.tool and (brought.parent, brought.tool.status) == (called.key, "error")
+
+
+def test_a_logged_answer_of_anthropics_api_is_billed() -> None:
+    usage = {"input_tokens": 5, "cache_read_input_tokens": 7, "output_tokens": 3}
+    said = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": "Done"}], "usage": usage}  # fmt: skip
+    found = log({"request": {"model": "m", "messages": BLOCKS}, "response": said})
+    assert talk(found) == [*SAID, "Done"]
+    assert [(event.usage.input_tokens, event.usage.cache_read_tokens) for event in events(found) if event.usage] == [
+        (5, 7),
+    ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from ..common.apis.openai import readable
@@ -14,10 +15,18 @@ THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 """Where providers put what a model thought; OpenAI's own chat API does not tell it."""
 
 
+CALLS = ("tool_use", "server_tool_use")
+BLOCKS = frozenset({*CALLS, "tool_result", "thinking", "redacted_thinking"})
+"""Types of Anthropic's blocks, which programs send in the chat API's messages."""
+
+
 def message_pieces(message: dict[str, Any], path: str) -> Iterator[Piece]:
     """Pieces of a message: thoughts, text, refusal, calls; or a result."""
     role = message.get("role")
-    if role in ("tool", "function"):
+    blocks = list_of(message.get("content"))
+    if any(text_of(dict_of(block).get("type")) in BLOCKS for block in blocks):
+        yield from _of_blocks(message, [dict_of(block) for block in blocks], path)
+    elif role in ("tool", "function"):
         yield result(message.get("tool_call_id"), message.get("content"), path, name=message.get("name"))
     elif role == "user" or role in SETTINGS:
         text, attachments = readable(message.get("content"))
@@ -26,6 +35,32 @@ def message_pieces(message: dict[str, Any], path: str) -> Iterator[Piece]:
         yield from _answer(message, path)
     else:
         yield unknown_piece(message, f"message of role {text_of(role)[:100]!r}", path)
+
+
+def _of_blocks(message: dict[str, Any], blocks: list[dict[str, Any]], path: str) -> Iterator[Piece]:
+    """Pieces of a message in Anthropic's blocks: what is said between two calls or results is one message."""
+    role = text_of(message.get("role"))
+    for is_other, found in groupby(enumerate(blocks), lambda one: text_of(one[1].get("type")) not in BLOCKS):
+        held = list(found)
+        place = f"{path}/content/{held[0][0]}"
+        if is_other:
+            text, attachments = readable([block for _, block in held])
+            if text or attachments:
+                yield message_piece(role, text, place, attachments, name=message.get("name"))
+            continue
+        for index, block in held:
+            yield _block(block, f"{path}/content/{index}")
+
+
+def _block(block: dict[str, Any], path: str) -> Piece:
+    kind = block["type"]
+    if kind in CALLS:
+        return call(block.get("id"), block.get("name"), block.get("input"), path, parse=False)
+    if kind == "tool_result":
+        failed = block.get("is_error")
+        status = ("error" if failed else "ok") if isinstance(failed, bool) else None
+        return result(block.get("tool_use_id"), block.get("content"), path, status=status)
+    return thought(text_of(block.get("thinking")), path, encrypted=True)
 
 
 def completion_pieces(value: dict[str, Any], path: str) -> Iterator[Piece]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from ...drafts import Draft, EventDraft, Finding
-from ..common.apis.openai import cost_of, doubt_of, usage_of
+from ..common.apis.openai import cost_of, doubt_of, readable, usage_of
 from ..common.calls import ID_LIMIT
 from ..common.jsonio import dumps
 from ..common.lines import Item, Line
@@ -23,7 +23,7 @@ from .meai import Updates, usages
 from .pieces import Piece, message_piece, unknown_piece
 from .run_state import read_state
 from .session import START, Billing, Session, positions
-from .shapes import body_of, kind_of
+from .shapes import body_of, is_anthropics, kind_of
 from .streams import CUT, Chunks, Events
 
 HELD = 200_000
@@ -236,7 +236,7 @@ class Reading:
         for key in ("request", "body", "response"):
             if isinstance(line.value.get(key), dict):
                 part = part_of(line, body_of(line.value[key]), f"/{key}")
-                handler = HANDLERS.get(kind_of(part.value))
+                handler = HANDLERS.get("response" if is_anthropics(part.value) else kind_of(part.value))
                 if handler:
                     handler(self, part)
 
@@ -260,6 +260,8 @@ class Reading:
 
 def _request_pieces(value: dict[str, Any]) -> list[Piece]:
     pieces = _instructions(value.get("instructions"))
+    if system := readable(value.get("system"))[0]:  # of Anthropic's API
+        pieces.append(message_piece("system", system, "/system", []))
     for index, message in enumerate(list_of(value.get("messages"))):
         pieces += message_pieces(dict_of(message), f"/messages/{index}")
     given = value.get("input")
@@ -278,7 +280,7 @@ def _instructions(given: Any) -> list[Piece]:
 
 
 def _response_pieces(value: dict[str, Any]) -> list[Piece]:
-    pieces = list(completion_pieces(value, ""))
+    pieces = list(message_pieces(value, "") if is_anthropics(value) else completion_pieces(value, ""))
     for index, item in enumerate(list_of(value.get("output"))):
         pieces += item_pieces(dict_of(item), f"/output/{index}")
     return pieces + ([_error(value["error"])] if value.get("error") else [])

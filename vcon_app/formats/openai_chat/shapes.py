@@ -89,3 +89,8 @@ def body_of(value: dict[str, Any]) -> dict[str, Any]:
 
 def _has(value: dict[str, Any], key: str, inner: str) -> bool:
     return any(inner in dict_of(item) for item in list_of(value.get(key))[:1])
+
+
+def is_anthropics(value: dict[str, Any]) -> bool:
+    """Whether a body that a program logged is a response of Anthropic's API; alone it is a file of another format."""
+    return value.get("type") == "message" and value.get("role") == "assistant" and "usage" in value
