@@ -1,6 +1,7 @@
 """What ``gemini -p … --output-format stream-json`` prints: events on lines, from ``packages/core/src/output/types.ts``.
 
-Answers come in pieces (``delta``), which are joined; the last line states the tokens of the whole run.
+Answers come in pieces (``delta``), which are joined; the last line states the tokens of the whole run. With
+``--output-format json`` one object says what was answered and what each model took.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ MOST = 8 * 1024 * 1024
 def detect(head: Head) -> bool:
     """By the line that begins a run, or by a call under the names that only this stream has."""
     first: dict[str, Any] = next(iter(head.records), {})
+    if head.shape.get("stats.models") == "{" and {"response", "error"} & head.keys:
+        return True
     begins = first.get("type") == "init" and isinstance(first.get("session_id"), str) and "model" in first
     return begins or any(
         line.get("type") == "tool_use" and "tool_name" in line and "tool_id" in line for line in head.records
@@ -87,9 +90,10 @@ class StreamReading(AgentReading):
     ids = ()
 
     def note(self, line: Line) -> None:
-        if line.value.get("type") == "init":
+        if line.value.get("type") == "init" or "stats" in line.value:
             self.claim(line.value.get("session_id"))
-            self.facts.model = text_of(line.value.get("model"))[:200] or self.facts.model
+            used = next(iter(dict_of(dict_of(line.value.get("stats")).get("models"))), "")
+            self.facts.model = text_of(line.value.get("model"))[:200] or used[:200] or self.facts.model
 
     def events(self, line: Line) -> Iterator[Draft]:
         value, kind = line.value, line.value.get("type")
@@ -111,8 +115,27 @@ class StreamReading(AgentReading):
             yield line.event(event, text_of(value.get("message")), at_path="/message", data=data)
         elif kind == "result":
             yield from self._ended(line, value)
+        elif kind is None and isinstance(value.get("stats"), dict):
+            yield from self._whole_run(line, value)
         else:
             yield self.unknown(line, unknown_type(kind) if kind != "message" else "message of an unknown role")
+
+    def _whole_run(self, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
+        """All that is printed of a run without its events."""
+        if text := text_of(value.get("response")):
+            piece = Piece("text", text, "/response")
+            yield from self.message(line, "assistant", [piece], model=self.facts.model, part=":said")
+        for name, told in dict_of(value["stats"].get("models")).items():
+            usage = model_usage_of(dict_of(dict_of(told).get("tokens")))
+            if usage:
+                yield line.event(
+                    "model_request", part=f":{name[:100]}", actor=line.agent, model=name[:200], usage=usage,
+                    request=f"run:{name[:100]}", data=scalars_of(dict_of(dict_of(told).get("api"))),
+                )  # fmt: skip
+        error = dict_of(value.get("error"))
+        self.facts.phase = "crashed" if error else "completed"
+        if error:
+            yield line.event("error", text_of(error.get("message")), part=":error", data=scalars_of(error))
 
     def _ended(self, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
         """The end of the run: whether it went well, and what it took."""
@@ -134,6 +157,17 @@ def usage_of(stats: dict[str, Any]) -> Usage | None:
     if given is None and output is None:
         return None
     return Usage(uncached(given, cached) if fresh is None else fresh, cached, None, output, quality="aggregate")
+
+
+def model_usage_of(stated: dict[str, Any]) -> Usage | None:
+    """Tokens of a model in a whole run; the prompt has what came out of the cache in it, the candidates no thoughts."""
+    prompt, cached, tool = (count_of(stated.get(name)) for name in ("prompt", "cached", "tool"))
+    output, thoughts = count_of(stated.get("candidates")), count_of(stated.get("thoughts"))
+    if prompt is None and output is None:
+        return None
+    fresh = uncached(prompt, cached)
+    given = None if fresh is None else fresh + (tool or 0)
+    return Usage(given, cached, None, (output or 0) + (thoughts or 0), thoughts, quality="aggregate")
 
 
 def _result(value: dict[str, Any]) -> Piece:

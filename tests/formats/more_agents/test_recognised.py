@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from vcon_app import registry
-from vcon_app.drafts import Draft, EventDraft, Finding, FormatError
+from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft
 
 TIME = "2026-05-04T08:00:00.000000"
 ASKED: dict[str, Any] = {"role": "user", "content": "Wind the clock.", "timestamp": TIME}
@@ -240,3 +240,40 @@ def test_a_line_of_a_batch_of_openai_is_openais() -> None:
         "choices": [{"message": {"role": "assistant", "content": "Wound."}}],
     }
     assert read(lines({"custom_id": "a", "response": {"status_code": 200, "body": body}}))[0] == "openai-chat"
+
+
+def printed(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "created": 1_772_438_400, "content": [{"type": "text", "text": text}], "metadata": {}}
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_what_goose_prints_of_a_run_is_read(is_stream: bool) -> None:
+    messages = [printed("user", "Wind it."), printed("assistant", "Wound.")]
+    whole = {"messages": messages, "metadata": {"total_tokens": 9, "status": "completed"}}
+    events = [*({"type": "message", "message": one} for one in messages), {"type": "complete", "total_tokens": 9}]
+    name, drafts = read(lines(*events) if is_stream else json.dumps(whole, indent=2).encode())
+    texts = [(one.kind, one.text) for one in drafts if isinstance(one, EventDraft) and one.text]
+    assert (name, texts) == ("goose", [("user_message", "Wind it."), ("agent_message", "Wound.")])
+    assert [one.phase for one in drafts if isinstance(one, SessionDraft)][-1] == "completed"
+
+
+def test_what_gemini_prints_of_a_run_as_one_object_is_read() -> None:
+    counts = {"prompt": 10, "candidates": 4, "total": 15, "cached": 2, "thoughts": 1, "tool": 0}
+    models = {"gem-1": {"api": {"totalRequests": 1}, "tokens": counts}, "gem-2": {"tokens": counts}}
+    said = {"session_id": "s", "response": "Wound.", "stats": {"models": models, "tools": {}, "files": {}}}
+    name, drafts = read(json.dumps(said, indent=2).encode())
+    events = [one for one in drafts if isinstance(one, EventDraft)]
+    used = [(one.model, one.usage.input_tokens, one.usage.cache_read_tokens, one.usage.output_tokens)
+            for one in events if one.usage]  # fmt: skip
+    assert (name, events[0].kind, events[0].text) == ("gemini-stream", "agent_message", "Wound.")
+    assert used == [("gem-1", 8, 2, 5), ("gem-2", 8, 2, 5)]
+
+
+def test_a_run_of_gemini_that_failed_says_why() -> None:
+    failed = {
+        "session_id": "s",
+        "error": {"type": "ApiError", "message": "No quota", "code": 429},
+        "stats": {"models": {}},
+    }
+    name, drafts = read(json.dumps(failed).encode())
+    assert (name, kinds(drafts)) == ("gemini-stream", ["error"])

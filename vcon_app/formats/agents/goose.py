@@ -1,10 +1,11 @@
 """Goose (Block) before 1.10: ``~/.local/share/goose/sessions/NAME.jsonl``. Later sessions are in a SQLite store, out of
-which ``goose session export --format json`` makes one document with the messages under ``conversation``.
+which ``goose session export --format json`` makes one document with the messages under ``conversation``. What
+``goose run --output-format json`` prints has them under ``messages``, and ``stream-json`` each on a line of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from ...drafts import Draft, Usage
@@ -12,12 +13,13 @@ from ..common.agents.pieces import Piece, pieces_of, readable
 from ..common.agents.reading import AgentReading, unfolded
 from ..common.calls import id_of
 from ..common.head import Head
-from ..common.lines import Line
-from ..common.records import lines_or_list
+from ..common.lines import Item, Line
+from ..common.records import lines_or_list, part_of
 from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
 from ..contract import Spec
 
 NAME = "goose"
+PRINTED = ("complete", "notification")
 SPEC = Spec(name=NAME, title="Goose", grows="lines")
 TOTALS = ("accumulated_input_tokens", "accumulated_cache_read_tokens", "accumulated_cache_write_tokens",
           "accumulated_output_tokens")  # fmt: skip
@@ -32,7 +34,12 @@ def detect(head: Head) -> bool:
         return True
     if head.shape.get("conversation") == "[" and FACTS & head.keys:
         return True
+    printed = isinstance(head.shape.get("messages.item.created"), (int, float)) and "metadata.status" in head.shape
+    if printed and head.shape.get("messages.item.content") == "[":
+        return True
     lines = head.records[:5]
+    if any(map(_is_printed, lines)):
+        return True
     return any(map(_is_message, lines)) and not any({"object", "choices", "id"} <= line.keys() for line in lines)
 
 
@@ -45,7 +52,20 @@ def _is_message(line: dict[str, Any]) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one session, a line in memory at a time. Raises ``FormatError``."""
-    return GooseReading().run(unfolded(lines_or_list(source, NAME), NAME, "conversation"))
+    return GooseReading().run(_opened(unfolded(lines_or_list(source, NAME), NAME, "conversation", "messages")))
+
+
+def _opened(items: Iterable[Item]) -> Iterator[Item]:
+    """Messages that ``goose run --output-format stream-json`` printed, without what it put around them."""
+    for item in items:
+        held = dict_of(item.value.get("message")) if isinstance(item, Line) and _is_printed(item.value) else {}
+        yield part_of(item, held, "/message") if held and isinstance(item, Line) else item
+
+
+def _is_printed(line: dict[str, Any]) -> bool:
+    message = dict_of(line.get("message"))
+    said = isinstance(message.get("content"), list) and isinstance(message.get("created"), (int, float))
+    return line.get("type") == "message" and said
 
 
 def goose_pieces(content: Any) -> list[Piece]:
@@ -101,6 +121,14 @@ class GooseReading(AgentReading):
         value, role = line.value, line.value.get("role")
         if role in ("user", "assistant"):
             yield from self.message(line, role, goose_pieces(value.get("content")), model=self.facts.model)
+        elif value.get("type") == "error":
+            yield line.event("error", text_of(value.get("error")) or text_of(value.get("message")))
+        elif role is None and (value.get("type") in PRINTED or isinstance(value.get("metadata"), dict)):
+            told = scalars_of(value) | scalars_of(dict_of(value.get("metadata")))
+            self.facts.phase = (
+                "completed" if told.get("type") == "complete" or told.get("status") == "completed" else None
+            )
+            yield line.event("status", data={"type": "run"} | told)
         elif role is None and FACTS & value.keys():
             counts = [count_of(value.get(name)) for name in TOTALS]
             usage = Usage(*counts, quality="aggregate") if any(count is not None for count in counts) else None

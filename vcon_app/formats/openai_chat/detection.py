@@ -93,8 +93,8 @@ def _is_request(shape: dict[str, Any], place: str, keys: frozenset[str]) -> bool
         said = {"content", "tool_calls"} & {
             path.rpartition(".")[2] for path in shape if f"{place}messages.item." in path
         }
-        of_cline = any(f"{place}messages.item.{name}" in shape for name in ("modelInfo", "metrics"))
-        return bool(said) and not of_cline and ("model" in keys or keys <= TRAINING)
+        of_agents = any(f"{place}messages.item.{name}" in shape for name in ("modelInfo", "metrics", "created"))
+        return bool(said) and not of_agents and ("model" in keys or keys <= TRAINING)
     if "model" in keys and (given := shape.get(f"{place}input")) is not None:
         asks = bool(ASKING & keys) or f"{place}input.item.role" in shape
         return asks and (given == "[" or isinstance(given, str))
