@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from sessions_app.services.log.sanitise import identifier, json_text, plausible, storable, text
 from vcon_app import registry
 from vcon_app.drafts import (
+    PHASES,
     ActorKind,
     Draft,
     EventDraft,
@@ -207,7 +208,7 @@ def _stored(draft: Draft) -> Draft:
 
 
 def _stored_session(draft: SessionDraft) -> SessionDraft:
-    if not draft.external_id or draft.phase not in (None, "active", "completed", "crashed", "timed_out"):
+    if not draft.external_id or draft.phase not in (None, *PHASES):
         raise Wrong(f"{draft.external_id!r} {draft.phase!r}")
     for at in (draft.started_at, draft.ended_at):
         _check_time(at)
