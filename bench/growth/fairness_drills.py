@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from ..drills.breaking import Scene, kill_backend
+from ..drills.breaking import DRILLS, Scene
 from ..drills.desk import Desk, Refused, folder
 from ..measure import table
 from .fairness import EVENTS, LARGE_EVENTS, seconds, send, transcript
@@ -25,6 +25,7 @@ from .fairness import EVENTS, LARGE_EVENTS, seconds, send, transcript
 MOST = 3.0
 """Seconds of a small file of another workspace."""
 PATIENCE = 90.0
+BACKEND = "kill -9 a client's backend of PostgreSQL"
 PARTS = ("worker-1", "worker-2", "scheduler", "web", "forker")
 PART = re.compile(r'"part": ?"([^"]+)"')
 HEAD = ("drill", "noticed", "well after s", "other's file s", "its large one s", "all 500 after s", "lost", "doubled")
@@ -49,7 +50,7 @@ def drills() -> dict[str, Callable[[Desk], None]]:
     for part in PARTS:
         found[f"kill -9 {part}"] = partial(_send, part, signal.SIGKILL)
         found[f"freeze {part}"] = partial(_send, part, signal.SIGSTOP)
-    return found | {"kill -9 a backend": lambda desk: kill_backend(Scene(desk))}
+    return found | {BACKEND: lambda desk: next(one for one in DRILLS if one.name == BACKEND).run(Scene(desk))}
 
 
 def _send(part: str, number: signal.Signals, desk: Desk) -> None:

@@ -23,8 +23,8 @@ class RuleOff(ValueError):
     """Sessions are asked for by a rule that is off in the workspace."""
 
 
-COUNTED = 100
-"""Sessions of a rule that are counted: more are "100+", and the list behind the number has them all."""
+COUNTED = 50
+"""Sessions of a rule that are counted: more are "50+", and the list behind the number has them all."""
 COUNT = f"""
 SELECT of.id, of.rule, count(*)
 FROM (SELECT id, rule FROM unnest(%s::uuid[]) AS id CROSS JOIN unnest(%s::text[]) AS rule) AS of
