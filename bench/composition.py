@@ -289,7 +289,7 @@ def _use(web: Container, link: str) -> Iterator[tuple[str, str]]:
     status, page = _get(link)
     assert status in (200, 302), (status, page[:500])
     _, page = _get("/sign-in/")
-    style = re.search(rb"/static/css/base\.\w+\.css", page)
+    style = re.search(rb"/static/css/desk\.\w+\.css", page)
     assert style and _get(style.group().decode())[0] == 200, page[:500]
     yield "pages", "the sign-in link, a page, and its style sheet"
     key = web.run("countersign", "apikey", "create", "--name", "walk", "--role", "admin").split()[-1]

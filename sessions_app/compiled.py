@@ -45,7 +45,10 @@ class AnyOf(Lookup):
 
 
 class Compiled(Generic[Row]):
-    """The rows of ``build(*values)``, whose SQL is written when it is asked for first."""
+    """The rows of ``build(*values)``, whose SQL is written when it is asked for first.
+
+    What else ``build`` reads, as a limit of its module, stays as it was then: what may change has to be a value.
+    """
 
     def __init__(self, build: Callable[..., QuerySet[Any, Row]]) -> None:
         self._build = build
