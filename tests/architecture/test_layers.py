@@ -18,7 +18,7 @@ PURE = (
     "vcon_app.formats", "vcon_app.drafts", "vcon_app.registry", "vcon_app.signing", "sessions_app.rendering",
     "sessions_app.ids", "sessions_app.drafts", "sessions_app.event_chain",
     "sessions_app.canonical", "sessions_app.row_chain", "sessions_app.policy", "sessions_app.search",
-    "sessions_app.changes", "sessions_app.bill", "sessions_app.summary", "sessions_app.phrases",
+    "sessions_app.changes", "sessions_app.bill", "sessions_app.prices", "sessions_app.summary", "sessions_app.phrases",
 )  # fmt: skip
 """These know no Django, no settings and no other part of an app but those among them."""
 

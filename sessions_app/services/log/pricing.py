@@ -1,4 +1,4 @@
-"""Prices of model responses, from ``genai-prices`` (bundled data, never updated over the network).
+"""Prices of model responses, from ``genai-prices`` (a list that was made of it, never updated over the network).
 
 Each request is priced by itself, at its own date: long-context tiers apply per request, and prices change.
 An unknown model has no price, never that of its family and never 0.
@@ -11,16 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
-from importlib.metadata import version
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, ModelPrice
+from sessions_app.prices.listed import Model, the_list
 
-SOURCE = f"genai-prices/{version('genai-prices')}"
 UNPRICED = "unpriced"
-PROBE = 1_000_000
+"""In place of ``source`` where no price is known."""
 LARGEST = 2**62
 """Tokens; a prompt of more there is not."""
 
@@ -48,6 +44,11 @@ class Rates:
         )
 
 
+def source() -> str:
+    """Where prices come from, with its version."""
+    return the_list().source
+
+
 def price(model: str | None, at: datetime, tokens: tuple[int, int, int, int, int]) -> Decimal | None:
     """Cost of one request in US dollars, or None when there is no price for the model.
 
@@ -62,9 +63,9 @@ def rates(model: str | None, at: datetime, prompt: int) -> Rates | None:
     known = _find(model) if model else None
     if known is None:
         return None
-    prices = known.get_prices(at)  # by date, and with some providers by the time of day
-    card = _cards.get(id(prices)) or _cards.setdefault(id(prices), _Card(prices))
-    return card.rates(prompt)
+    card = known.card(at)  # by date, and with some providers by the time of day
+    first, *higher = _bands(card)
+    return next((band.rates for band in reversed(higher) if prompt > band.above), first.rates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +82,7 @@ def bands(model: str) -> tuple[Band, ...] | None:
     known = _find(model)
     if known is None:
         return ()
-    if isinstance(known.prices, list):
-        return None
-    card = _cards.get(id(known.prices)) or _cards.setdefault(id(known.prices), _Card(known.prices))
-    return card.bands()
+    return _bands(known.prices) if isinstance(known.prices, str) else None
 
 
 def context_window(model: str) -> int | None:
@@ -93,66 +91,19 @@ def context_window(model: str) -> int | None:
     return known.context_window if known else None
 
 
-class _Card:
-    """One price list of the library, which holds on to it for as long as the process lives."""
-
-    def __init__(self, prices: ModelPrice) -> None:
-        from genai_prices.types import TieredPrices
-
-        tiered = [value for value in vars(prices).values() if isinstance(value, TieredPrices)]
-        self._prices = prices
-        self._starts = sorted({tier.start for value in tiered for tier in value.tiers})
-        self._rates: dict[int, Rates] = {}
-
-    def rates(self, prompt: int) -> Rates:
-        """The rates for a prompt of this size: within a tier prices are linear."""
-        tier = sum(prompt > start for start in self._starts)
-        if tier not in self._rates:
-            self._rates[tier] = self._ask(tier)
-        return self._rates[tier]
-
-    def bands(self) -> tuple[Band, ...]:
-        """The rates for prompts of all sizes."""
-        edges = [-1, *self._starts, LARGEST]
-        return tuple(
-            Band(above, until, self.rates(above + 1)) for above, until in pairwise(edges)
-        )  # fmt: skip
-
-    def _ask(self, tier: int) -> Rates:
-        size = self._starts[tier - 1] + 1 if tier else (self._starts or [PROBE])[0]
-        fee, plain = self._cost(), self._cost(input_tokens=size)
-
-        def rate(**cached: int) -> Decimal:
-            return (self._cost(input_tokens=size, **cached) - fee) / size
-
-        return Rates(
-            request=fee,
-            input=rate(),
-            cache_read=rate(cache_read_tokens=size),
-            cache_write=rate(cache_write_tokens=size),
-            cache_write_1h=rate(cache_write_tokens=size, cache_write_1h_tokens=size),
-            output=(self._cost(input_tokens=size, output_tokens=PROBE) - plain) / PROBE,
-        )
-
-    def _cost(self, **tokens: int) -> Decimal:
-        from genai_prices import Usage
-
-        return self._prices.calc_price(Usage(**tokens))["total_price"]
-
-
-_cards: dict[int, _Card] = {}
+@lru_cache(maxsize=1024)
+def _bands(card: str) -> tuple[Band, ...]:
+    """The rates for prompts of all sizes."""
+    tiers = [tier.split() for tier in card.split(";")]
+    edges = [int(tier[0]) for tier in tiers] + [LARGEST]
+    rates = [Rates(*map(Decimal, tier[1:])) for tier in tiers]
+    return tuple(Band(*edge, found) for edge, found in zip(pairwise(edges), rates, strict=True))
 
 
 @lru_cache(maxsize=1024)
-def _find(model: str) -> ModelInfo | None:
-    from genai_prices.data_snapshot import get_snapshot  # 0.7 s and 35 MB: only in processes that price
-
-    for name, provider in _spellings(model):
-        try:
-            return get_snapshot().find_provider_model(name, None, provider, None)[1]
-        except LookupError:
-            continue
-    return None
+def _find(model: str) -> Model | None:
+    found = (the_list().model(name, provider) for name, provider in _spellings(model))
+    return next(filter(None, found), None)
 
 
 def _spellings(model: str) -> list[tuple[str, str | None]]:

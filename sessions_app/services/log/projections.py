@@ -363,7 +363,7 @@ def _rates(batch: _Batch, models: set[str] | None) -> dict[str, Any]:
     return arrays | {
         "models": [model for model, _ in found], "above": [band.above for _, band in found],
         "until": [band.until for _, band in found], "timely": [name for name in known if known[name] is None],
-        "source": pricing.SOURCE, "unpriced": pricing.UNPRICED,
+        "source": pricing.source(), "unpriced": pricing.UNPRICED,
     }  # fmt: skip
 
 
@@ -374,5 +374,5 @@ def _price(batch: _Batch) -> None:
         keys.append(key)
         amounts.append(pricing.price(model, at, tuple(tokens)))
     if keys:
-        sources = [pricing.UNPRICED if amount is None else pricing.SOURCE for amount in amounts]
+        sources = [pricing.UNPRICED if amount is None else pricing.source() for amount in amounts]
         batch.fetch(PRICED, keys=keys, amounts=amounts, sources=sources)

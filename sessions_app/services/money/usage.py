@@ -12,7 +12,7 @@ from sessions_app.ids import uuid7
 from sessions_app.models import CallUsage, Event, Session, Turn, TurnUsage, Wallet
 
 from .. import sessions
-from ..log.pricing import SOURCE, price
+from ..log.pricing import price, source
 from . import ledger
 
 TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
@@ -38,7 +38,7 @@ def book_turn(session_id: UUID, index: int, runtime_ms: int) -> TurnUsage | None
         setattr(used, name, getattr(turn, name))
     used.runtime_ms += runtime_ms
     used.cost, used.unpriced_tokens = turn.cost_amount, turn.unpriced_tokens
-    used.price_source = "" if used.cost is None else "runtime" if turn.cost_basis == "recorded" else SOURCE
+    used.price_source = "" if used.cost is None else "runtime" if turn.cost_basis == "recorded" else source()
     used.save()
     event = f"turn:{session_id}:{index}"
     ledger.charge(session.workspace_id, Wallet.Kind.AI, event, used.cost, session_id=session_id)

@@ -87,7 +87,7 @@ def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpRe
         "member_form": MemberForm(),
         "key_form": KeyForm(workspace.id),
         **(_secrets(workspace.id) if request.member.role == Role.ADMIN else {}),
-        "prices": pricing.SOURCE,
+        "prices": pricing.source(),
         "version": django_settings.VERSION,
         "address": request.build_absolute_uri("/").rstrip("/"),
         "sections": extensions.parts(extensions.SETTINGS_SECTIONS, request, shown),

@@ -24,7 +24,7 @@ def money(session) -> tuple:
 def test_a_known_model_is_priced(session):
     append(session, answer("r", OPUS, input_tokens=1_000_000, output_tokens=100_000))
     assert money(session) == (Decimal("7.5"), "priced", 0)
-    assert ModelRequest.objects.get(session=session).price_source == pricing.SOURCE
+    assert ModelRequest.objects.get(session=session).price_source == pricing.source()
 
 
 def test_recorded_cost_beats_the_price_table(session):

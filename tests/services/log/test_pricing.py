@@ -7,7 +7,6 @@ from decimal import Decimal
 
 import pytest
 from genai_prices import Usage, calc_price
-from genai_prices.data_snapshot import get_snapshot
 
 from sessions_app.services.log import pricing
 
@@ -57,18 +56,6 @@ def test_cached_tokens_count_towards_the_tier(cached):
 def test_a_tier_takes_in_the_whole_request():
     below, above = (pricing.price("gemini-2.5-pro", NOW, (size, 0, 0, 0, 0)) for size in (200_000, 200_001))
     assert above > below * Decimal("1.9")
-
-
-def test_every_list_of_the_library_gives_its_own_prices():
-    for provider in get_snapshot().providers:
-        for model in provider.models:
-            card = pricing._Card(model.get_prices(NOW))
-            for tokens in ((1_000, 0, 0, 0, 10), (250_000, 10_000, 0, 0, 10), (100, 100, 100, 50, 7)):
-                theirs = model.calc_price(_usage(tokens), provider, genai_request_timestamp=NOW).total_price
-                assert abs(card.rates(sum(tokens[:3])).amount(*tokens) - theirs) < Decimal("1e-12"), (
-                    provider.id,
-                    model.id,
-                )
 
 
 @pytest.mark.parametrize("hour_part", [0, 400, 1_000])
@@ -123,7 +110,7 @@ def test_response_without_tokens_costs_nothing():
 
 
 def test_the_source_names_the_table():
-    assert pricing.SOURCE.startswith("genai-prices/")
+    assert pricing.source().startswith("genai-prices/")
 
 
 @pytest.mark.parametrize("model", ["claude-opus-4-5", "claude-sonnet-4-5", "gpt-5", "gemini-2.5-pro", "no-such-model"])
