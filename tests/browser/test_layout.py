@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sessions_app.models import Session
+from sessions_app.services import agents, audit, sessions
 from tests.views.session.build import asked, call, path_of, result, said, session_with
 
 from .test_desk import PAGES
@@ -107,3 +108,12 @@ def test_every_page_begins_at_one_edge_and_is_no_wider_than_its_screen(open_page
             if heading.count():
                 edges[width] = heading.bounding_box()["x"]
         assert {x for width, x in edges.items() if width >= 768} <= {24}, path
+
+
+def test_two_versions_of_an_agent_are_compared_on_a_phone_too(open_page, agent, edited_session):
+    changed = agents.change(agent, {"instructions": "Read the tests first"}, by=audit.COMMAND)
+    sessions.create(changed, by=audit.COMMAND)
+    Session.objects.update(cost_recorded="1234.5678", error_count=1)
+    page = open_page(f"/agents/{agent.slug}/versions/?from=1&to=2", viewport={"width": 375, "height": 812})
+    expect(page.locator(".version-measures")).to_be_visible()
+    assert wider(page) <= 0
