@@ -24,7 +24,7 @@ KEYWORDS = {"from": "from_", "import": "import_"}
 WITHOUT_FIELD = ("model", "tool", "used_from", "used_to", "import", "fold", "sort")
 """Filters that links set and chips take away: the form only keeps them."""
 LABELS = {
-    "from": "Started from", "to": "Started to", "min_cost": "Cost at least", "origin": "Came by", "q": "Search",
+    "from": "Started from", "to": "Started to", "min_cost": "Cost at least", "origin": "Source", "q": "Search",
     "assignee": "Assigned to",
     "has_errors": "Errors", "needs_approval": "Pending approvals", "used_from": "Used from", "used_to": "Used to",
 }  # fmt: skip
