@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from ..drafts import Draft, Finding
+from ..drafts import Draft
 from .claude_code.usage import usage_of
 from .common.agents.pieces import pieces_of
 from .common.agents.reading import AgentReading
 from .common.head import Head
 from .common.jsonio import dumps
 from .common.lines import Item, Line, digest
-from .common.reading import Findings
 from .common.records import part_of, records
+from .common.runs import alone
 from .common.values import dict_of, list_of, scalars_of, text_of
 from .contract import Spec
 
@@ -58,19 +58,11 @@ def _asked(value: dict[str, Any]) -> dict[str, Any]:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of each response or request, one in memory at a time. Raises ``FormatError``."""
-    findings = Findings(NAME)
-    for item in records(source, NAME):
-        if isinstance(item, Line) and _is_ours(item.value):
-            reading = MessageReading()
-            reading.findings = findings
-            yield from reading.run(_items(item))
-        elif isinstance(item, Line):
-            message = "it is no response and no line of a batch, as the records beside it are; left out"
-            yield from findings.limit(Finding(f"{NAME}.no-message", "warning", item.pointer, message))
-        elif isinstance(item, Finding):
-            yield from findings.limit(item)
-        else:
-            yield item
+    yield from alone(records(source, NAME), NAME, _opened, MessageReading)
+
+
+def _opened(item: Line) -> Iterator[Item] | None:
+    return _items(item) if _is_ours(item.value) else None
 
 
 def _items(record: Line) -> Iterator[Item]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from ..drafts import Draft, Finding
+from ..drafts import Draft
 from .common.agents.chat import ChatReading
 from .common.agents.turns import LISTS, messages_of, turns_in
 from .common.head import Head
 from .common.jsonio import dumps
 from .common.lines import Item, Line, digest
-from .common.reading import Findings
 from .common.records import records
+from .common.runs import alone
 from .common.values import scalars_of, text_of
 from .contract import Spec
 
@@ -35,19 +35,12 @@ def detect(head: Head) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of each conversation, one in memory at a time. Raises ``FormatError``."""
-    findings = Findings(NAME)
-    for item in records(source, NAME):
-        if isinstance(item, Line) and (name := turns_in(item.value)):
-            reading = ShareGptReading()
-            reading.findings = findings
-            yield from reading.run(_items(item, name))
-        elif isinstance(item, Line):
-            message = "it holds no conversation, as the records beside it do; left out"
-            yield from findings.limit(Finding(f"{NAME}.no-conversation", "warning", item.pointer, message))
-        elif isinstance(item, Finding):
-            yield from findings.limit(item)
-        else:
-            yield item
+    yield from alone(records(source, NAME), NAME, _opened, ShareGptReading)
+
+
+def _opened(item: Line) -> Iterator[Item] | None:
+    name = turns_in(item.value)
+    return _items(item, name) if name else None
 
 
 def _items(run: Line, name: str) -> Iterator[Item]:

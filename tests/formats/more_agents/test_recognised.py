@@ -277,3 +277,12 @@ def test_a_run_of_gemini_that_failed_says_why() -> None:
     }
     name, drafts = read(json.dumps(failed).encode())
     assert (name, kinds(drafts)) == ("gemini-stream", ["error"])
+
+
+@pytest.mark.parametrize("value", [{"conversations": TURNS}, RESPONSE], ids=["sharegpt", "anthropic"])
+def test_what_stands_before_the_first_session_of_a_file_is_a_finding(value: dict[str, Any]) -> None:
+    name, drafts = read(b"broken\n" + lines(value, {"zq": 1}, value))
+    assert name in ("sharegpt", "anthropic-api")
+    first = next(one for one in drafts if not isinstance(one, Finding))
+    assert isinstance(first, SessionDraft)
+    assert f"{name}.no-run" in {one.rule for one in drafts if isinstance(one, Finding)}

@@ -109,6 +109,7 @@ def test_kimi_joins_what_a_model_streamed_of_a_call_and_of_a_text() -> None:
         ("ToolCall", call("t1", '{"comm')), ("ToolCallPart", {"arguments_part": 'and": '}),
         ("ToolCallPart", {"arguments_part": None}), ("ToolCallPart", {"arguments_part": '"ls"}'}),
         ("ToolResult", {"tool_call_id": "t1", "return_value": {"is_error": False, "output": "linseed"}}),
+        ("ToolCall", {"id": "t3"}), ("ToolCallPart", {"arguments_part": "{}"}),
         child("ToolCall", call("t2", None)), child("ToolCallPart", {"arguments_part": '{"command": "pwd"}'}),
         ("ToolCallPart", {"arguments_part": "astray"}),
     ]  # fmt: skip
@@ -117,7 +118,7 @@ def test_kimi_joins_what_a_model_streamed_of_a_call_and_of_a_text() -> None:
         ("reasoning", "Which oil?"), ("agent_message", "I look."), ("tool_call", ""),
     ]  # fmt: skip
     arguments = [event.tool.arguments for event in found if event.kind == "tool_call" and event.tool]
-    assert arguments == [{"command": "ls"}, {"command": "pwd"}]
+    assert arguments == [{"command": "ls"}, {}, {"command": "pwd"}]
     assert found[3].parent == found[2].key
 
 

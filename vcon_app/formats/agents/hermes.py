@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, BinaryIO
 
-from ...drafts import Draft, Finding
+from ...drafts import Draft
 from ..common.agents.chat import ChatReading
 from ..common.agents.reading import unfolded
 from ..common.agents.turns import messages_of, turns_in
 from ..common.head import Head
 from ..common.jsonio import dumps
 from ..common.lines import Item, Line, digest
-from ..common.reading import Findings
 from ..common.records import records
+from ..common.runs import alone
 from ..common.times import moment_of
 from ..common.values import dict_of, list_of, scalars_of, text_of
 from ..contract import Spec
@@ -44,26 +44,13 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     items = records(source, NAME)
     first = next(items, None)
     if isinstance(first, Line) and _is_trajectory(first.value):
-        yield from _trajectories(chain([first], items))
+        yield from alone(chain([first], items), NAME, _opened, HermesReading)
     else:
         yield from HermesReading().run(unfolded(chain([first] if first else [], items), NAME, "messages"))
 
 
-def _trajectories(items: Iterator[Item]) -> Iterator[Draft]:
-    """Drafts of each trajectory; what stands between two of them goes with the later one, or ends the last."""
-    findings = Findings(NAME)
-    for item in items:
-        if isinstance(item, Line) and _is_trajectory(item.value):
-            reading = HermesReading()
-            reading.findings = findings
-            yield from reading.run(_turns(item))
-        elif isinstance(item, Line):
-            message = "it is no trajectory, as the lines beside it are; left out"
-            yield from findings.limit(Finding(f"{NAME}.no-run", "warning", item.pointer, message))
-        elif isinstance(item, Finding):
-            yield from findings.limit(item)
-        else:
-            yield item
+def _opened(item: Line) -> Iterator[Item] | None:
+    return _turns(item) if _is_trajectory(item.value) else None
 
 
 def _is_trajectory(value: dict[str, Any]) -> bool:

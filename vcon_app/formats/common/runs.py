@@ -1,14 +1,16 @@
-"""Files that are one run of an agent: a document with lists of steps or messages, or the bare list of its messages."""
+"""Files that are one run of an agent: a document with lists of steps or messages, or the bare list of its messages; and
+those of which each record is a session by itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import BinaryIO, Protocol
 
 from ...drafts import Draft, Finding
-from .lines import Line
-from .reading import Findings
+from .lines import Item, Line
+from .reading import Findings, Reading
 from .records import records
 
 
@@ -43,3 +45,28 @@ def runs(source: BinaryIO, name: str, run: type[Run], lists: Collection[str], me
         whole = replace(bare[0], value={messages: [line.value for line in bare]}, pointer="")
         yield from run(whole, findings, "").drafts()
     yield from findings.close()
+
+
+def alone(
+    items: Iterable[Item], name: str, opened: Callable[[Line], Iterator[Item] | None], begin: Callable[[], Reading]
+) -> Iterator[Draft]:  # fmt: skip
+    """Drafts of each record that is a session by itself, one in memory at a time.
+
+    ``opened`` gives what is in such a record, ``None`` for any other. What cannot be read and stands before the first
+    of them belongs to no session, and is a finding only.
+    """
+    findings = Findings(name)
+    begun = False
+    for item in items:
+        if isinstance(item, Finding):
+            yield from findings.limit(item)
+        elif isinstance(item, Line) and (inner := opened(item)) is not None:
+            reading = begin()
+            reading.findings = findings
+            begun = True
+            yield from reading.run(inner)
+        elif isinstance(item, Line):
+            message = "it is no session, as the records beside it are; left out"
+            yield from findings.limit(Finding(f"{name}.no-run", "warning", item.pointer, message))
+        elif begun:
+            yield item

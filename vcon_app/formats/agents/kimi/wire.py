@@ -93,8 +93,7 @@ def _with(line: Line, more: str) -> Line:
 
 
 def _longer(payload: dict[str, Any], more: str) -> dict[str, Any]:
-    if "function" in payload:
-        function = dict_of(payload["function"])
-        return {**payload, "function": {**function, "arguments": text_of(function.get("arguments")) + more}}
-    name = JOINED[text_of(payload.get("type"))]
-    return {**payload, name: text_of(payload.get(name)) + more}
+    if name := JOINED.get(text_of(payload.get("type"))):
+        return {**payload, name: text_of(payload.get(name)) + more}
+    function = dict_of(payload.get("function"))
+    return {**payload, "function": {**function, "arguments": text_of(function.get("arguments")) + more}}
