@@ -286,3 +286,14 @@ def test_what_stands_before_the_first_session_of_a_file_is_a_finding(value: dict
     first = next(one for one in drafts if not isinstance(one, Finding))
     assert isinstance(first, SessionDraft)
     assert f"{name}.no-run" in {one.rule for one in drafts if isinstance(one, Finding)}
+
+
+@pytest.mark.parametrize("behind", [2, 9])
+def test_a_log_that_begins_in_the_middle_of_a_line_is_read_from_the_next_one(behind: int) -> None:
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Wound."}}
+    line = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}}
+    name, drafts = read(lines(line)[:60] + b"\n" + lines(*[line] * behind))
+    assert name == "acp"
+    said = [one.text for one in drafts if isinstance(one, EventDraft) and one.kind == "agent_message"]
+    assert said == ["Wound." * behind]
+    assert any(isinstance(one, Finding) for one in drafts)

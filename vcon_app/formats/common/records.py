@@ -23,6 +23,8 @@ MAX_DOCUMENT = 64 * 1024 * 1024
 """Bytes of a document that is parsed as a whole, which takes about ten times that in memory."""
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r\n\0"
+LOOKED_AT = 5
+"""Lines behind a broken one that tell a log from a document."""
 SSE_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 DONE = b"[DONE]"
 
@@ -44,7 +46,7 @@ def records(source: BinaryIO, name: str, wrapper: str = "") -> Iterator[Item]:
         yield from named(name, _listed(plain, start, ""))
     elif wrapper and head.shape.get(wrapper) == "[":
         yield from named(name, _listed(plain, start, wrapper))
-    elif first == b"{" and not (_is_lines(plain, start) or len(head.objects) > 1):
+    elif first == b"{" and not (_is_lines(plain, start) or len(head.objects) > 1 or _are_behind(head)):
         yield from named(name, _document(plain, start))
     elif is_sse(head):
         yield from named(name, _server_sent(plain, packed))
@@ -103,6 +105,13 @@ def _is_lines(source: BinaryIO, start: int) -> bool:
         return first.endswith(b"\n") and isinstance(loads(first.strip(BLANK))[0], dict)
     except Unreadable:
         return False
+
+
+def _are_behind(head: Head) -> bool:
+    """Whether lines follow a first one that is broken, as where a log begins in the middle of one. Those of a document
+    that is laid out over many are no objects, or not all of them."""
+    behind = [line for line in head.data.split(b"\n", LOOKED_AT + 1)[1 : LOOKED_AT + 1] if line.strip(BLANK)]
+    return bool(behind) and all(isinstance(_value(line), dict) for line in behind)
 
 
 def _document(source: BinaryIO, start: int) -> Iterator[Item]:
