@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import warnings
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import pytest
@@ -62,12 +63,15 @@ def no_advice():
         yield
 
 
+@cache
 def their_key(algorithm: str, pem: str) -> Any:
+    """Kept: an RSA key is checked as it is read, which takes longer than to sign with it."""
     return {"R": RSAKey, "P": RSAKey, "E": ECKey}.get(algorithm[0] if algorithm != "EdDSA" else "", OKPKey).import_key(
         pem
     )
 
 
+@cache
 def signer(algorithm: str) -> Any:
     key = KEYS[algorithm]
     return signer_of(private_pem(key).encode(), recorder(key=key).pem.encode())
