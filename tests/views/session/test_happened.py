@@ -31,7 +31,7 @@ def test_the_card_says_what_happened_and_leads_there(reviewer, agent):
     links = {link["data-mark"]: link for link in page.all("a") if "data-mark" in link}
     assert page.all("bdi"), "what the tool said has its own direction"
     assert links["8"]["class"] == "piece is-quote is-wrong" and links["8"]["href"].endswith(f"{session.pk}?event=8#e-8")
-    assert links["11"]["class"] == "piece is-quiet", "the run went on behind each error that no call had"
+    assert links["11"]["class"] == "piece is-quote is-quiet", "the run went on behind each error that no call had"
     assert "2 of 4" not in page.text and "4 errors" in page.text
 
 
