@@ -19,7 +19,7 @@ LITELLM = "litellm"
 
 Clause = list[Any]
 Card = str
-"""See ``making``."""
+"""See ``tests.prices.making``, which writes them."""
 
 
 @dataclass(frozen=True, slots=True)

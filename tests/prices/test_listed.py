@@ -12,16 +12,17 @@ from genai_prices import Usage
 from genai_prices.data_snapshot import get_snapshot
 from genai_prices.types import ModelInfo, Provider
 
-from sessions_app.prices import making
 from sessions_app.prices.listed import FILE, Clause, Model, the_list
 from sessions_app.services.log import pricing
+
+from . import making
 
 PROVIDERS = get_snapshot().providers
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
 
 def test_the_list_is_that_of_the_library_as_it_is_installed():
-    """Else run ``python -m sessions_app.prices.making``."""
+    """Else run ``python -m tests.prices.making``."""
     assert FILE.read_bytes() == making.made()
 
 

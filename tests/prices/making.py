@@ -1,4 +1,4 @@
-"""Makes the list anew: ``python -m sessions_app.prices.making``, after ``genai-prices`` was raised.
+"""Makes the list anew: ``python -m tests.prices.making``, after ``genai-prices`` was raised.
 
 The library is asked here and in the tests alone: with Pydantic it takes 13 MB and 0.3 s of each process that prices.
 """
@@ -30,7 +30,7 @@ from genai_prices.types import (
     TimeOfDateConstraint,
 )
 
-from .listed import FILE
+from sessions_app.prices.listed import FILE
 
 PROBE = 1_000_000
 
