@@ -29,6 +29,26 @@ class Channel(pgmq.Channel):
             transport: Any = self.connection  # to kombu's stubs it is any transport
             transport._register_notify_queue(queue_name or self._queue_name(queue))
 
+    def basic_ack(self, delivery_tag: str, multiple: bool = False) -> None:
+        """As kombu's; a message that could not be deleted, since the database has ended the connection, is out no more.
+
+        Celery logs that and goes on, and kombu would count it among those that a worker has for ever: with one at a
+        time it took no other. It comes again when its time is over, and its task finds the row done.
+        """
+        try:
+            super().basic_ack(delivery_tag, multiple)  # type: ignore[no-untyped-call]
+        except Exception:
+            self.qos.ack(delivery_tag)
+            raise
+
+    def basic_reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        """Likewise."""
+        try:
+            super().basic_reject(delivery_tag, requeue)  # type: ignore[no-untyped-call]
+        except Exception:
+            self.qos.ack(delivery_tag)
+            raise
+
 
 class Transport(pgmq.Transport):
     """Transport that takes the next message as soon as a worker has room for it.

@@ -11,14 +11,17 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.db import connection
 from django.utils import timezone
+from kombu.message import Message
 from kombu.transport.pgmq import Channel
 from pgmq.base import PGMQConfig
 from psycopg.conninfo import conninfo_to_dict
 
 from config import broker, doctor
+from config.celery import app
 from config.database.postgres import wait_until
 from config.env import BASE_DIR
 from config.models import PartHeartbeat
@@ -140,3 +143,20 @@ def test_short_tasks_follow_one_another_at_once(worker, tmp_path):
     for _ in range(24):  # more than there is patience for at that pace
         sign_in_and_stay.delay(str(book))
     numbers(book, 25)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("answer", [Message.ack, Message.reject])
+def test_a_message_that_the_database_went_away_under_takes_no_place_for_ever(empty_queue, answer):
+    """With one message out at a time a worker read nothing any more, and showed a heartbeat: 240 imports waited."""
+    with app.connection_for_read() as connected:
+        channel = connected.default_channel
+        channel.basic_qos(prefetch_count=1)
+        app.send_task("nobody.does.this", connection=connected)
+        message = channel.basic_get(broker.QUEUE)
+        assert message and not channel.qos.can_consume()
+        with channel.pgmq.pool.connection() as broken, as_owner() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s)", [broken.info.backend_pid])
+        with pytest.raises(psycopg.OperationalError):
+            answer(message)
+        assert channel.qos.can_consume()
