@@ -26,6 +26,8 @@ def _sheets_of(page: str) -> list[str]:
 
 MOST_ELEMENTS = 3_000
 """On the page, however much was read before: five screens of rows, the outline, and what stands around them."""
+MOST_TEXTS = 40
+"""Between turns, of which 90 were read."""
 STYLES = (*_sheets_of("desk"), *_sheets_of("session-page"), "print")
 
 TRAVEL = """async (by) => {
@@ -47,6 +49,7 @@ TRAVEL = """async (by) => {
         moved: row?.isConnected ? Math.abs(row.getBoundingClientRect().top - before) : 0,
         seqs: [...document.querySelectorAll("#timeline [data-seq]")].map((one) => Number(one.dataset.seq)),
         elements: document.querySelectorAll("*").length,
+        texts: document.evaluate("count(id('timeline')/text())", document).numberValue,
         y: scrollY, height: document.documentElement.scrollHeight, screen: innerHeight,
     };
 }"""
@@ -112,6 +115,9 @@ def test_a_page_that_was_read_to_its_end_holds_a_few_screens_and_moves_nothing(o
     assert long_session.last_seq in seen and 1 in seen
     assert up[-1]["seqs"] == sorted(up[-1]["seqs"])
     assert max(step["elements"] for step in down + up) < MOST_ELEMENTS
+    assert max(step["texts"] for step in down[10:] + up) < MOST_TEXTS, (
+        "white space leaves with the turns that it was behind"
+    )
     assert max(step["moved"] for step in down + up) < 4
     assert page.locator(".turn.continued").count() == 0
 

@@ -39,7 +39,7 @@ eachFrame(() => {
 function grow(isGrown) {
   const button = strip().querySelector("[data-grow]");
   strip().classList.toggle("is-grown", isGrown);
-  document.documentElement.classList.toggle("with-grown-strip", isGrown);
+  document.documentElement.classList.toggle("grown-strip", isGrown);
   button.setAttribute("aria-pressed", isGrown);
   askFrame();
 }

@@ -106,11 +106,18 @@ function leave({ elements, edges, end }) {
     line = null;
   }
   elements[0].before(spacerOf(packed(parts)));
-  for (const element of elements) element.remove();
+  elements.forEach(trimBehind);
+  for (const one of elements) one.remove();
+}
+
+// Line breaks of the templates, which would stay on the page for all that was ever read: no other text lies between these.
+function trimBehind(element) {
+  while (element?.nextSibling?.data) element.nextSibling.remove();
 }
 
 // Neighbours become one: however much was read, a few elements stand for it.
 function tidy() {
+  trimBehind(timeline().querySelector(".more.after")); // each window comes in before it, with a break at its end
   for (const spacer of away()) {
     const before = spacer.previousElementSibling;
     if (!before?.matches(".away") || coming.has(before) || coming.has(spacer)) continue;
@@ -225,6 +232,7 @@ export function join() {
     if (!before?.matches(".turn:not(.pruned)") || before.dataset.turn !== section.dataset.turn) continue;
     for (const chunk of chunksOf(section)) append(before, chunk);
     before.querySelector(":scope > .turn-head .turn-facts")?.replaceWith(section.querySelector(".turn-facts"));
+    trimBehind(section);
     section.remove();
   }
 }
