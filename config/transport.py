@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from celery.worker import state
 from django.db import close_old_connections
 from kombu.transport import pgmq
 
@@ -63,16 +64,25 @@ class Transport(pgmq.Transport):
     @property
     def polling_interval(self) -> float | None:
         """Seconds between two polls; kombu reads it once, as a wait begins."""
-        return self._interval if all(channel.qos.can_consume() for channel in self.channels or ()) else SECONDS
+        return self._interval if self._has_room() else SECONDS
 
     @polling_interval.setter
     def polling_interval(self, seconds: float | None) -> None:
         self._interval = seconds
 
     def drain_events(self, connection: Any, timeout: float | None = None, **kwargs: Any) -> None:
-        """Read once. Back from here, with a message or without, the worker has proved that it reads its queue."""
+        """Read once. Back from here, with a message or without, the worker has proved that it reads its queue.
+
+        It has not where as many messages are out as may be and no task of them is at work: nobody will make room, and
+        the supervisor starts a worker that shows no heartbeat again.
+        """
         try:
             super().drain_events(connection, timeout=timeout)  # type: ignore[no-untyped-call]  # kombu has no types
         finally:
-            progress.went_round()
+            if self._has_room() or state.reserved_requests:
+                progress.went_round()
             close_old_connections()  # of a worker that has had nothing to do for a while
+
+    def _has_room(self) -> bool:
+        """Whether one more message may be taken."""
+        return all(channel.qos.can_consume() for channel in self.channels or ())

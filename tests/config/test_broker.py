@@ -13,8 +13,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from celery.worker import state
 from django.db import connection
 from django.utils import timezone
+from kombu import Connection
 from kombu.message import Message
 from kombu.transport.pgmq import Channel
 from pgmq.base import PGMQConfig
@@ -25,6 +27,7 @@ from config.celery import app
 from config.database.postgres import wait_until
 from config.env import BASE_DIR
 from config.models import PartHeartbeat
+from config.transport import progress
 from tests.config.tasks import sign_in_and_stay
 from tests.database_roles import as_owner
 
@@ -160,3 +163,32 @@ def test_a_message_that_the_database_went_away_under_takes_no_place_for_ever(emp
         with pytest.raises(psycopg.OperationalError):
             answer(message)
         assert channel.qos.can_consume()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_can_take_no_message_and_is_at_none_shows_no_heartbeat(empty_queue):
+    """Else it would live and do nothing, and nobody would start it again."""
+    task = Request()
+    with app.connection_for_read() as connected:
+        channel = connected.default_channel
+        channel.basic_qos(prefetch_count=1)
+        app.send_task("nobody.does.this", connection=connected)
+        message = channel.basic_get(broker.QUEUE)
+        assert goes_round(connected) is False
+        state.reserved_requests.add(task)
+        assert goes_round(connected) is True
+        state.reserved_requests.discard(task)
+        message.ack()
+        assert goes_round(connected) is True
+
+
+class Request:
+    """Of a task that a worker is at."""
+
+
+def goes_round(connected: Connection) -> bool:
+    """Whether a loop that stood still for long goes round once it has read."""
+    progress._round_at -= 60
+    with suppress(TimeoutError):
+        connected.drain_events(timeout=0.1)
+    return progress.is_made()
