@@ -65,10 +65,10 @@ class SessionStore(db.SessionStore):
 
 
 def _unexpired(key: str, now: datetime) -> QuerySet[Session]:
-    return Session.objects.filter(session_key=key, expire_date__gt=now)[:1]
+    return Session.objects.filter(session_key=key, expire_date__gt=now)
 
 
-_UNEXPIRED = Compiled[Session](_unexpired)
+_UNEXPIRED = Compiled[Session](lambda key, now: _unexpired(key, now)[:1])
 
 
 def _with_stored_key(row: AbstractBaseSession) -> AbstractBaseSession:
