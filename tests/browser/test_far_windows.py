@@ -26,6 +26,8 @@ def _sheets_of(page: str) -> list[str]:
 
 MOST_ELEMENTS = 3_000
 """On the page, however much was read before: five screens of rows, the outline, and what stands around them."""
+SCREEN = 800
+"""px: rows are there half a screen around what is read, so a step of nearly two may pass over some."""
 MOST_TEXTS = 40
 """Between turns, of which 90 were read."""
 STYLES = (*_sheets_of("desk"), *_sheets_of("session-page"), "print")
@@ -107,9 +109,9 @@ def _is_over(page: Page, step: dict[str, Any], by: int) -> bool:
 
 def test_a_page_that_was_read_to_its_end_holds_a_few_screens_and_moves_nothing(open_page, long_session):
     page = open_page(path_of(long_session))
-    down = [page.evaluate(TRAVEL, 0), *travel_to_the_end(page, 1_500)]
+    down = [page.evaluate(TRAVEL, 0), *travel_to_the_end(page, SCREEN)]
     assert 1 not in down[-1]["seqs"], "what is far away has left"
-    up = travel_to_the_end(page, -1_500)
+    up = travel_to_the_end(page, -SCREEN)
     seen, again = ({seq for step in way for seq in step["seqs"]} for way in (down, down[-1:] + up))
     assert seen == again, "everything comes back"
     assert long_session.last_seq in seen and 1 in seen
