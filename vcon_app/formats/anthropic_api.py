@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ..drafts import Draft
-from .claude_code.usage import usage_of
 from .common.agents.pieces import pieces_of
 from .common.agents.reading import AgentReading
+from .common.apis.anthropic import usage_of
 from .common.head import Head
 from .common.jsonio import dumps
 from .common.lines import Item, Line, digest

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
-from ..common.apis.anthropic import attachment
+from ..common.apis.anthropic import attachment, usage_of
 from ..common.calls import server_of
 from ..common.lines import Line
 from ..common.values import bounded, dict_of, text_of
 from .prompts import injected_line, pieces_of, prompt_events
 from .reading import Reading
 from .results import server_result, tool_result
-from .usage import cost_of, usage_data, usage_of
+from .usage import cost_of, usage_data
 
 REPEATING = "response-"
 """Ids of responses of iFlow CLI, each of which begins with the call that the one before it ended with."""

@@ -10,14 +10,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...drafts import EventDraft, Finding, ToolDraft
+from ..common.apis.anthropic import usage_of
 from ..common.lines import Item, Line
 from ..common.values import bounded, dict_of, scalars_of, text_of
 from .others import COMMON, setting_event, system
 from .reading import Handler, Reading
-from .usage import cost_of, usage_of
+from .usage import cost_of
 
 ALONE = "isAlone"
-"""Member that a result gets here, before which nobody answered."""
+"""Member that a result gets here, whatever a file says: whether nobody answered before it."""
 COUNTS = {
     "input_tokens": "inputTokens", "output_tokens": "outputTokens", "cache_read_input_tokens": "cacheReadInputTokens",
     "cache_creation_input_tokens": "cacheCreationInputTokens",
@@ -34,8 +35,9 @@ def as_stored(items: Iterable[Item]) -> Iterator[Item]:
         if not isinstance(item, Line):
             yield item
         elif item.value.get("type") == "result":
-            yield _alone(item) if not answered else item
+            item.value[ALONE] = not answered
             answered = False
+            yield item
         elif item.value.get("type") == "stream_event":
             partial += 1
         else:
@@ -73,11 +75,6 @@ def _result(reading: Reading, line: Line) -> Iterator[EventDraft]:
     denials = value.get("permission_denials")
     for index, denial in enumerate(denials[:LISTED] if isinstance(denials, list) else ()):
         yield _denial(reading, line, index, dict_of(denial))
-
-
-def _alone(line: Line) -> Line:
-    line.value[ALONE] = True
-    return line
 
 
 def _answer(reading: Reading, line: Line, text: str) -> Iterator[EventDraft]:

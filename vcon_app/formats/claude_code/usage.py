@@ -1,12 +1,12 @@
-"""Tokens of a response, and a check of the stated output against the text in the file."""
+"""What a response cost beside its tokens, and a check of the stated output against the text in the file."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 from typing import Any
 
-from ...drafts import Finding, Usage
-from ..common.values import MOST_TOKENS, count_of, dict_of, number_of, scalars_of
+from ...drafts import Finding
+from ..common.values import dict_of, number_of, scalars_of
 
 OPEN_RESPONSES = 64
 """Responses whose lines may still follow; Claude Code writes the lines of one response close together."""
@@ -15,28 +15,6 @@ MOST_DOLLARS = 10**6
 """More than any response costs: a larger number in a file is nonsense and counts as not stated."""
 CHARACTERS_PER_TOKEN = 8
 """Text of a model has about four characters a token; below half of that the count cannot be true."""
-
-
-def usage_of(message: dict[str, Any]) -> Usage | None:
-    """The usage object of a response, ``None`` without one. Claude Code leaves a count out when it is 0.
-
-    Both cache counts stand beside ``input_tokens`` (they are not part of it); thinking is inside
-    ``output_tokens``.
-    """
-    usage = message.get("usage")
-    if not isinstance(usage, dict) or not usage:
-        return None
-    split, details = dict_of(usage.get("cache_creation")), usage.get("output_tokens_details")
-    hour = _count(split, "ephemeral_1h_input_tokens") if split else None
-    written = _count(usage, "cache_creation_input_tokens") or (hour or 0) + _count(split, "ephemeral_5m_input_tokens")
-    return Usage(
-        input_tokens=_count(usage, "input_tokens"),
-        cache_read_tokens=_count(usage, "cache_read_input_tokens"),
-        cache_write_tokens=written,
-        output_tokens=_count(usage, "output_tokens"),
-        reasoning_tokens=count_of(dict_of(details).get("thinking_tokens")) if details else None,
-        cache_write_1h_tokens=hour,
-    )
 
 
 def usage_data(message: dict[str, Any]) -> dict[str, Any]:
@@ -109,8 +87,3 @@ class Outputs:
 
 def _is_short(characters: int, tokens: int) -> bool:
     return tokens < characters / CHARACTERS_PER_TOKEN
-
-
-def _count(usage: dict[str, Any], name: str) -> int:
-    count = usage.get(name)
-    return count if type(count) is int and 0 <= count < MOST_TOKENS else count_of(count) or 0
