@@ -24,6 +24,9 @@ from config.storage_url import StorageLocation
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
+HOST = "127.0.0.1"
+PORT = 8000
+
 OURS = (
     "COUNTERSIGN_DATA_DIR",
     "COUNTERSIGN_DATABASE_POOL",
@@ -122,8 +125,8 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         broker_url=url(environ, "CELERY_BROKER_URL", BROKER_SCHEMES),
         secret_key=secret(environ),
         allowed_hosts=word_list(environ, "ALLOWED_HOSTS"),
-        host=text(environ, "COUNTERSIGN_HOST"),
-        port=integer(environ, "COUNTERSIGN_PORT", default=0, least=0),
+        host=(text(environ, "COUNTERSIGN_HOST") or "").strip("[]") or None,
+        port=integer(environ, "COUNTERSIGN_PORT", default=PORT, least=0),
         public_url=url(environ, "COUNTERSIGN_PUBLIC_URL", ("https", "http"), needs_host=True),
         debug=boolean(environ, "DEBUG", default=False),
         max_upload_bytes=integer(environ, "COUNTERSIGN_MAX_UPLOAD_BYTES", default=512_000_000, least=1),

@@ -61,8 +61,8 @@ def run(
     kind: str,
     *,
     data_dir: str | None,
-    host: str = "127.0.0.1",
-    port: int = 0,
+    host: str | None = None,
+    port: int | None = None,
     processes: int = 1,
     only: str | None = None,
 ) -> int:
@@ -70,7 +70,8 @@ def run(
     if kind == "web":
         supervisor.check_web_count("--processes", processes)
     parts.check_count("--processes", processes)
-    environment = supervisor.environment_of(host if kind == "web" else None, data_dir)
+    environment = supervisor.environment_of(host, data_dir)
+    host, port = supervisor.address(environment, port)
     if not environment.database_url:
         raise ConfigError(f"`{kind}` alone needs DATABASE_URL: the database that ships is started by `up`")
     make_data_dir(environment.data_dir)

@@ -56,9 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:
-    """The options that say where to listen."""
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, help="port to listen on (default 8000; 0: any free one)")
+    """The options that say where to listen; without them the settings of these names do."""
+    parser.add_argument("--host", help=f"address to listen on (COUNTERSIGN_HOST; default {env.HOST})")
+    parser.add_argument(
+        "--port", type=int, help=f"port to listen on (COUNTERSIGN_PORT; default {env.PORT}; 0: any free one)"
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -70,13 +72,18 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def up(
-    host: str, port: int, data_dir: str | None, demo: bool, web: int = parts.WEB, workers: int = parts.WORKERS
+    host: str | None,
+    port: int | None,
+    data_dir: str | None,
+    demo: bool,
+    web: int = parts.WEB,
+    workers: int = parts.WORKERS,
 ) -> int:
     """Start everything and stay until a signal; 0 after a stop on request, 1 when a part would not start."""
     check_web_count("--web", web)
     parts.check_count("--workers", workers)
-    host = host.strip("[]")
     environment = environment_of(host, data_dir)
+    host, port = address(environment, port)
     make_data_dir(environment.data_dir)
     with open_lock(environment.data_dir / "up.lock") as lock:
         if not try_lock(lock):
@@ -93,6 +100,11 @@ def environment_of(host: str | None, data_dir: str | None) -> env.Environment:
     return environment
 
 
+def address(environment: env.Environment, port: int | None) -> tuple[str, int]:
+    """Where to listen: the host of the settings, and the port of the command line or else of the settings."""
+    return environment.host or env.HOST, environment.port if port is None else port
+
+
 def check_web_count(option: str, count: int) -> None:
     """Raise ConfigError for a number of web servers that cannot share a port."""
     parts.check_count(option, count)
@@ -103,7 +115,7 @@ def check_web_count(option: str, count: int) -> None:
 def free_port(host: str, port: int) -> int:
     """The port, when it can be bound; raises ConfigError when it is taken or the host is not ours."""
     if not 0 <= port <= 65535:
-        raise ConfigError(f"--port {port} is not a port: use 1 to 65535, or 0 for any free one")
+        raise ConfigError(f"port {port} is not a port: use 1 to 65535, or 0 for any free one")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:

@@ -109,7 +109,7 @@ def test_a_bad_line_of_a_dotenv_file_is_named(tmp_path):
 def test_the_example_file_names_every_setting_and_no_other():
     lines = (env.BASE_DIR / ".env.example").read_text().splitlines()
     named = {line[1:].split("=")[0] for line in lines if line.startswith("#") and line[1:2].isupper() and "=" in line}
-    internal = {"COUNTERSIGN_DATABASE_POOL", "COUNTERSIGN_HOST", "COUNTERSIGN_PART", "COUNTERSIGN_PORT"}
+    internal = {"COUNTERSIGN_DATABASE_POOL", "COUNTERSIGN_PART"}
     assert named == {*env.OURS, *env.COMMON} - internal
 
 

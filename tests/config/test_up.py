@@ -58,8 +58,19 @@ def test_a_taken_port_is_refused_before_anything_starts(up, tmp_path):
     assert not (tmp_path / "postgres").exists()
 
 
+def test_the_settings_say_where_to_listen_and_the_command_line_wins(up, tmp_path):
+    taken = str(up.port)
+    assert f"cannot listen on 127.0.0.1 port {taken}" in refusal(tmp_path, COUNTERSIGN_PORT=taken)
+    assert f"cannot listen on 192.0.2.1 port {taken}" in refusal(
+        tmp_path, "--host", "192.0.2.1", COUNTERSIGN_PORT=taken
+    )
+    assert "cannot listen on 192.0.2.1 port 8123" in refusal(
+        tmp_path, "--port", "8123", COUNTERSIGN_HOST="192.0.2.1", COUNTERSIGN_PORT=taken
+    )
+
+
 def test_a_number_that_is_no_port_is_refused(tmp_path):
-    assert "--port 99999" in refusal(tmp_path, "--port", "99999")
+    assert "port 99999" in refusal(tmp_path, "--port", "99999")
 
 
 def test_a_directory_that_cannot_be_written_is_refused(tmp_path):
