@@ -59,16 +59,14 @@ def words(text: str) -> set[bytes]:
 def words_of(said: bytes) -> set[bytes]:
     """The same of a text in UTF-8."""
     raw = _unescaped(said)
-    written = set(raw.translate(_SPACED).split())
+    if b"\xe2" in raw:  # before words are told apart: each line of a file that was read has its own "12→def" else
+        raw = _SIGNS.sub(b" ", raw)
+    raw = raw.translate(_SPACED)
+    written = set(raw.split())
     found = set(map(bytes.lower, written))
     # Of those that are written with capitals, each once: a text says a word some twenty times.
     found.update(chain.from_iterable(map(_parts, _humps(b" ".join(written.difference(found))))))
     is_plain = raw.isascii()
-    if not is_plain:
-        # Between what is no letter in any script, too: "12→def" is a word of its own for each line of a file else.
-        joined = [word for word in found if b"\xe2" in word]
-        found.difference_update(joined)
-        found.update(_SIGNS.sub(b" ", b" ".join(joined)).split())
     if odd := [word for word in found if len(word) > LONGEST or not (is_plain or word.isascii())]:
         found.difference_update(odd)
         found.update(chain.from_iterable(map(_indexed, odd)))
