@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from ..checks import events
+from ..checks import events, findings
 from .lines import drafts, event, item, line, said
 
 
@@ -94,3 +96,19 @@ def test_a_compaction_tells_what_it_kept() -> None:
 def test_an_error_of_a_turn_is_an_error() -> None:
     found = events(drafts(event("task_complete", turn_id="t", error={"message": "overloaded"}, duration_ms=4)))[1]
     assert (found.kind, found.text, found.data["duration_ms"]) == ("error", "overloaded", 4)
+
+
+COMPLETED: list[tuple[dict[str, Any], str, str]] = [
+    ({"type": "HookPrompt", "fragments": [{"text": "Be kind"}]}, "injected_context", "Be kind"),
+    ({"type": "CollabAgentToolCall", "prompt": "Look", "receiverThreadIds": ["b"]}, "system", "Look"),
+    ({"type": "SubAgentActivity", "agentThreadId": "b"}, "system", ""),
+    ({"type": "ImageGeneration", "status": "completed", "result": "AAAA"}, "system", ""),
+    ({"type": "ContextCompaction"}, "system", ""),
+    ({"type": "CommandExecution", "command": ["ls"], "stdout": "linseed"}, "system", "linseed"),
+]
+
+
+@pytest.mark.parametrize(("given", "kind", "text"), COMPLETED)
+def test_completed_items_are_told_in_their_words(given: dict[str, Any], kind: str, text: str) -> None:
+    found = drafts(event("item_completed", item={"id": "i", **given}))
+    assert [(one.kind, one.text) for one in events(found)[1:]] == [(kind, text)] and not findings(found)

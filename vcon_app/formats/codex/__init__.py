@@ -1,5 +1,5 @@
 """Codex CLI: rollout files below ``~/.codex/sessions``, those without an envelope (before about 0.44), the documents
-of the first Codex, and the output of ``codex exec --json``.
+of the first Codex, the output of ``codex exec --json``, and what programs log of its events and its app server.
 
 The types are those of Codex 0.169 (``codex-rs/protocol``); files of 0.42 to 0.169 were read.
 """
@@ -14,12 +14,13 @@ from ..common.head import SIZES, Head, open_plain, telling
 from ..common.jsonio import dumps
 from ..common.lines import Item, Line
 from ..common.records import lines_or_list, listed
-from ..common.values import dict_of, list_of
+from ..common.values import dict_of, list_of, text_of
 from ..contract import Spec
 from . import items
 from .exec_json import ExecReading, is_exec
 from .lines import HANDLERS
 from .reading import RolloutReading
+from .streams import is_stream
 
 NAME = "codex"
 SPEC = Spec(
@@ -34,6 +35,8 @@ HISTORY = frozenset({"session_id", "ts", "text"})
 BARE = frozenset({"id", "timestamp", "instructions"})
 """Keys of the first line of a file without an envelope."""
 
+OTHERS = frozenset({"session_id", "cwd", "timestamp"})
+"""As ``BARE``, of what other programs make of a rollout: its messages stand inside of lines."""
 ITEMS = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
 """Types of items by which a file without envelopes is known."""
 
@@ -44,7 +47,8 @@ def detect(head: Head) -> bool:
     if head.keys == HISTORY:
         return True
     glued = first.get("type") in TYPES and first.get("payload") == "{"
-    return glued or any(map(_is_enveloped, lines)) or is_exec(lines) or _is_bare(lines) or _is_document(head)
+    spoken = is_exec(lines) or is_stream(lines)
+    return glued or any(map(_is_enveloped, lines)) or spoken or _is_bare(lines) or _is_document(head)
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
@@ -62,7 +66,8 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         )
     if _is_document(head):
         return RolloutReading(HANDLERS, items.HANDLERS).run(_document(plain))
-    reading = ExecReading() if is_exec(head.records) else RolloutReading(HANDLERS, items.HANDLERS)
+    spoken = is_exec(head.records) or is_stream(head.records)
+    reading = ExecReading() if spoken else RolloutReading(HANDLERS, items.HANDLERS)
     return reading.run(lines_or_list(source, NAME))
 
 
@@ -74,6 +79,8 @@ def _is_enveloped(line: dict[str, Any]) -> bool:
 def _is_bare(lines: list[dict[str, Any]]) -> bool:
     """A first line that names the session only; where it could be anybody's, an item behind it says more."""
     first = lines[0] if lines else {}
+    if "type" not in first and first.keys() >= OTHERS:
+        return any(text_of(dict_of(line.get("message")).get("role")) for line in lines if line.get("type") == "message")
     if "type" in first or not first.keys() >= {"id", "timestamp"}:
         return False
     ours = first.keys() >= BARE and ("git" in first or first["instructions"] is None)

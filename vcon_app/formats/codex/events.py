@@ -20,7 +20,13 @@ from .texts import block_text, blocks_of, injection_kind
 OUTCOMES = 256
 NEWLINE = "\n"
 COMMON = frozenset({"type", "turn_id", "id", "call_id", "callId", "turnId", "thread_id"})
+ENDED = frozenset({
+    "CommandExecution", "McpToolCall", "DynamicToolCall", "WebSearch", "Extension", "ImageView", "ImageGeneration",
+    "Sleep",
+})  # fmt: skip
+"""Completed items that are calls."""
 PAYLOADS = frozenset({"stdout", "stderr", "aggregated_output", "formatted_output", "result", "output", "prompt"})
+CHILDREN = ("new_thread_id", "receiver_thread_id", "agent_thread_id", "agentThreadId", "receiverThreadIds")
 GUARDIAN = {"approved": "approved", "denied": "denied", "timed_out": "denied"}
 """Verdicts of the model that reviews in a person's place; when it takes too long the action does not run."""
 
@@ -144,8 +150,9 @@ def named(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Itera
 
 def sub_agent(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """Another agent was started, asked, waited for or closed; its own file has its session."""
-    call = reading.calls.get(payload.get("call_id"))
-    child = payload.get("new_thread_id") or payload.get("receiver_thread_id") or payload.get("agent_thread_id")
+    call = reading.calls.get(payload.get("call_id") or payload.get("id"))
+    child = next((payload[name] for name in CHILDREN if payload.get(name)), None)
+    child = next(iter(child), None) if isinstance(child, list) else child
     data = {"type": payload["type"]} | scalars_of(payload, COMMON | {"prompt"}) | scalars_of({"child_session": child})
     yield line.event("system", text_of(payload.get("prompt")), parent=call.key if call else None, data=data)
 
@@ -180,7 +187,14 @@ def item_completed(reading: RolloutReading, line: Line, payload: dict[str, Any])
         return [answered(reading, line, "completed", text_of(item.get("text")), {"type": "plan"})]
     if kind == "FileChange":
         return file_change(reading, line, item)
-    if kind in ("CommandExecution", "McpToolCall", "DynamicToolCall", "WebSearch", "Extension", "ImageView", "Sleep"):
+    if kind == "HookPrompt":
+        told = "\n\n".join(text_of(dict_of(part).get("text")) for part in list_of(item.get("fragments")))
+        return [line.event("injected_context", told, data={"type": "hook_prompt"})]
+    if kind in ("CollabAgentToolCall", "SubAgentActivity"):
+        return sub_agent(reading, line, item)
+    if kind == "ContextCompaction":
+        return [line.event("system", data={"type": kind, "repeated": True})]
+    if kind in ENDED:
         return ended(reading, line, item)
     return [reading.unknown(line, f"completed item {kind[:100]!r}")]
 
@@ -265,4 +279,5 @@ def _result_text(payload: dict[str, Any]) -> str:
         or "\n".join(filter(None, texts))
         or text_of(result.get("Err"))
         or text_of(payload.get("error"))
+        or "\n".join(filter(None, (text_of(payload.get("stdout")), text_of(payload.get("stderr")))))
     )[:FIELD_LIMIT]

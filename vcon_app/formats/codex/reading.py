@@ -124,9 +124,11 @@ class RolloutReading(FactsReading):
         kind, payload = value.get("type"), value.get("payload")
         if isinstance(kind, str) and isinstance(payload, dict):
             return kind, payload
+        if kind == "message" and isinstance(value.get("message"), dict):
+            return "response_item", {**value["message"], "type": "message"}
         if kind == "message" or (isinstance(kind, str) and kind in self._bare):
             return "response_item", value
-        if kind is None and "id" in value and "timestamp" in value:
+        if kind is None and ("id" in value or "session_id" in value) and "timestamp" in value:
             return "session_meta", value
         return ("state" if "record_type" in value else text_of(kind)), {}
 
