@@ -20,6 +20,7 @@ from ..common.lines import Line
 from ..common.records import records
 from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
 from ..contract import Spec
+from .kiro import is_ide as is_kiro
 
 NAME = "continue"
 SPEC = Spec(name=NAME, title="Continue")
@@ -32,7 +33,7 @@ def detect(head: Head) -> bool:
     shape = head.shape
     told = shape.get("history") == "[" and isinstance(shape.get("sessionId"), str)
     ours = "workspaceDirectory" in head.keys or any(f"history.item.{name}" in shape for name in ITEM)
-    return told and ours and "workspacePath" not in head.keys
+    return told and ours and not is_kiro(shape)
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:

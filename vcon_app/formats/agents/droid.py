@@ -1,4 +1,4 @@
-"""Droid (Factory): ``~/.factory/sessions/UUID.jsonl``, and what ``droid exec -o stream-json`` prints.
+"""Droid (Factory): ``~/.factory/sessions/UUID.jsonl``, and what ``droid exec`` prints as ``stream-json`` or ``json``.
 
 Tokens stand only in ``UUID.settings.json`` beside a session, for the whole of it: its name says of which.
 """
@@ -30,12 +30,16 @@ ADDED = ("<system-reminder>", "Contents of ")
 END = "</system-reminder>"
 SETTINGS = frozenset({"model", "tokenUsage", "autonomyMode"})
 UUID = re.compile(r"[0-9a-f-]{36}")
+PRINTED = frozenset({"result", "is_error", "num_turns", "duration_ms", "session_id"})
+"""Members of what ``droid exec -o json`` prints at its end."""
+OTHERS = frozenset({"duration_api_ms", "total_cost_usd", "uuid", "request_id", "modelUsage"})
+"""Members of the same line of Claude Code and of Cursor."""
 SETTINGS_OWN = frozenset({"assistantActiveTimeMs", "providerLock", "providerLockTimestamp"})
 
 
 def detect(head: Head) -> bool:
     """By the line that begins a session, by lines that only the stream has, or by the settings beside a session."""
-    if is_settings(head.keys):
+    if is_settings(head.keys) or _is_result({name: head.shape.get(name) for name in head.keys}):
         return True
     lines = head.records
     started = any(line.get("type") == "session_start" for line in lines)
@@ -47,6 +51,10 @@ def is_settings(keys: Collection[str]) -> bool:
     """Whether these are members of the settings beside a session: what it used, or two of the facts they state."""
     told = SETTINGS & set(keys)
     return (len(told) > 1 and "autonomyMode" in told) or bool(told and SETTINGS_OWN & set(keys))
+
+
+def _is_result(value: dict[str, Any]) -> bool:
+    return value.get("type") == "result" and value.keys() >= PRINTED and OTHERS.isdisjoint(value)
 
 
 def _is_said(line: dict[str, Any]) -> bool:
@@ -119,6 +127,9 @@ class DroidReading(AgentReading):
         elif kind == "message":
             message = dict_of(value.get("message")) or {"role": value.get("role"), "content": value.get("text")}
             yield from self._message(line, message)
+        elif kind == "reasoning":
+            piece = Piece("reasoning", text_of(value.get("text")), "/text")
+            yield from self.message(line, "assistant", [piece], model=self.facts.model)
         elif kind == "tool_call":
             piece = Piece(
                 "call", "", "/parameters", _call_id(value), id_of(value.get("toolName")), value.get("parameters")
@@ -126,12 +137,8 @@ class DroidReading(AgentReading):
             yield from self.message(line, "assistant", [piece], model=self.facts.model)
         elif kind == "tool_result":
             yield from self.message(line, "tool", [_result(value)])
-        elif kind == "completion":
-            pieces = [Piece("text", text_of(value.get("finalText")), "/finalText")]
-            usage = usage_of(dict_of(value.get("usage")))
-            yield from self.message(
-                line, "assistant", pieces, model=self.facts.model, usage=usage, data={"type": "completion"}
-            )
+        elif kind in ("completion", "result"):
+            yield from self._ended(line, "finalText" if kind == "completion" else "result")
         elif kind == "error":
             yield line.event("error", text_of(value.get("message")), data=scalars_of({"source": value.get("source")}))
         elif kind == "compaction_state":
@@ -143,6 +150,15 @@ class DroidReading(AgentReading):
             yield line.event("system", todos, data=scalars_of(value, skip))
         else:
             yield self.unknown(line, unknown_type(kind))
+
+    def _ended(self, line: Line, name: str) -> Iterator[Draft]:
+        """The last words of a run that was printed, with what the whole of it used."""
+        value = line.value
+        usage = usage_of(dict_of(value.get("usage")))
+        data = {"type": value["type"]} | scalars_of(value, frozenset({"type", "id", "timestamp", "session_id", name}))
+        self.facts.phase = "crashed" if value.get("is_error") is True else "completed"
+        pieces = [Piece("text", text_of(value.get(name)), f"/{name}")]
+        yield from self.message(line, "assistant", pieces, model=self.facts.model, usage=usage, data=data)
 
     def _totals(self, line: Line) -> EventDraft:
         """What the whole session used, as its settings say; each later version of them replaces the one before."""

@@ -15,11 +15,16 @@ from ..common.calls import id_of
 from ..common.head import Head
 from ..common.lines import Item, Line
 from ..common.records import lines_or_list, part_of
-from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
+from ..common.usage import first_count, uncached_if_inside
+from ..common.values import dict_of, list_of, money_of, scalars_of, text_of
 from ..contract import Spec
 
 NAME = "goose"
-PRINTED = ("complete", "notification")
+PRINTED = ("complete", "notification", "model_change")
+WORDS = {"text": "text", "thinking": "thinking", "reasoning": "text"}
+"""Types of blocks of which a message may come piece by piece, and where their words stand."""
+MOST = 4 * 1024 * 1024
+"""Bytes of one joined message."""
 SPEC = Spec(name=NAME, title="Goose", grows="lines")
 TOTALS = ("accumulated_input_tokens", "accumulated_cache_read_tokens", "accumulated_cache_write_tokens",
           "accumulated_output_tokens")  # fmt: skip
@@ -56,16 +61,61 @@ def read(source: BinaryIO) -> Iterator[Draft]:
 
 
 def _opened(items: Iterable[Item]) -> Iterator[Item]:
-    """Messages that ``goose run --output-format stream-json`` printed, without what it put around them."""
+    """Messages that ``goose run --output-format stream-json`` printed, without what it put around them.
+
+    One that a model streams comes in pieces under one id, each with the next words of it.
+    """
+    held: Line | None = None
     for item in items:
-        held = dict_of(item.value.get("message")) if isinstance(item, Line) and _is_printed(item.value) else {}
-        yield part_of(item, held, "/message") if held and isinstance(item, Line) else item
+        printed = item if isinstance(item, Line) and _is_printed(item.value) else None
+        whole = _continued(held, printed) if held and printed else None
+        if held and whole is None:
+            yield held
+        held = whole or (part_of(printed, printed.value["message"], "/message") if printed else None)
+        if printed is None:
+            yield item
+    if held:
+        yield held
+
+
+def _continued(held: Line, printed: Line) -> Line | None:
+    """A message with the words of its next piece; ``None`` where that is another message."""
+    said, more = held.value, printed.value["message"]
+    if not text_of(said.get("id")) or (said["id"], said.get("role")) != (more.get("id"), more.get("role")):
+        return None
+    if len(held.raw) > MOST:
+        return None
+    blocks = [dict_of(block) for block in said["content"]]
+    for block in map(dict_of, more["content"]):
+        kind = text_of(block.get("type"))
+        name = WORDS.get(kind, "")
+        if blocks and name and blocks[-1].get("type") == kind:
+            blocks[-1] = {**blocks[-1], name: text_of(blocks[-1].get(name)) + text_of(block.get(name))}
+        else:
+            blocks.append(block)
+    return part_of(held, {**said, "content": blocks}, "")
 
 
 def _is_printed(line: dict[str, Any]) -> bool:
     message = dict_of(line.get("message"))
     said = isinstance(message.get("content"), list) and isinstance(message.get("created"), (int, float))
     return line.get("type") == "message" and said
+
+
+def usage_of(counts: list[int | None], quality: str = "final") -> Usage:
+    """Tokens in the order of ``TOTALS``. Goose's input has both caches in it: its total is input and output."""
+    given, read, written, output = counts
+    return Usage(uncached_if_inside(given, read, written), read, written, output, quality=quality)
+
+
+def totals_of(value: dict[str, Any]) -> Usage | None:
+    """Tokens of a whole session, as its columns or, in newer exports, an object of its own state them."""
+    nested = dict_of(value.get("accumulated_usage"))
+    names = (name.removeprefix("accumulated_") for name in TOTALS)
+    counts = [first_count({name: value.get(total), f"{name}_": nested.get(name),
+                           "cache": nested.get(name.replace("_tokens", "_input_tokens"))}, name, f"{name}_", "cache")
+              for total, name in zip(TOTALS, names, strict=True)]  # fmt: skip
+    return usage_of(counts, "aggregate") if any(count is not None for count in counts) else None
 
 
 def goose_pieces(content: Any) -> list[Piece]:
@@ -95,9 +145,11 @@ def _own(block: dict[str, Any], piece: Piece) -> Piece:
         return Piece("reasoning", "", piece.path, data={"withheld": True})
     if kind in ("toolConfirmationRequest", "contextLengthExceeded", "summarizationRequested", "systemNotification",
                 "conversationCompacted", "actionRequired"):  # fmt: skip
-        return Piece(
-            "context", text_of(block.get("msg")) or text_of(block.get("prompt")), piece.path, data=scalars_of(block)
-        )
+        inner = dict_of(block.get("data")) or block
+        said = (text_of(inner.get(name)) for name in ("msg", "prompt", "message"))
+        told = scalars_of(block) | scalars_of(inner)
+        held = {name: inner[name] for name in ("arguments", "user_data", "userData") if inner.get(name)}
+        return Piece("context", next(filter(None, said), ""), piece.path, data=told | held)
     return piece
 
 
@@ -109,7 +161,9 @@ class GooseReading(AgentReading):
     stamps = ("created",)
 
     def note(self, line: Line) -> None:
-        if "role" not in line.value:
+        if line.value.get("type") == "model_change":
+            self.facts.model = text_of(line.value.get("model"))[:200] or self.facts.model
+        elif "role" not in line.value:
             self.claim(line.value.get("id"))
             title = text_of(line.value.get("name")) or text_of(line.value.get("description"))
             self.facts.title = title or self.facts.title
@@ -130,9 +184,10 @@ class GooseReading(AgentReading):
             )
             yield line.event("status", data={"type": "run"} | told)
         elif role is None and FACTS & value.keys():
-            counts = [count_of(value.get(name)) for name in TOTALS]
-            usage = Usage(*counts, quality="aggregate") if any(count is not None for count in counts) else None
-            billing: dict[str, Any] = {"usage": usage, "request": "session"} if usage else {}
+            usage = totals_of(value)
+            cost = money_of(value.get("accumulated_cost"))
+            billing: dict[str, Any] = {"usage": usage, "cost": cost, "request": "session"} if usage else {}
+            billing |= {"model": self.facts.model, "actor": line.agent} if usage else {}
             yield line.event(
                 "model_request" if usage else "system", data={"type": "session"} | scalars_of(value), **billing
             )

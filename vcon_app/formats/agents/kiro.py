@@ -1,5 +1,8 @@
 """Kiro: ``~/.kiro/sessions/cli/UUID.jsonl``, conversations of the older CLI, and the IDE's. None states tokens.
 
+The IDE keeps what it answers apart from the session: in a file an execution, of which older ones (``.chat``) are the
+messages that went to the model and newer ones the actions that were taken.
+
 Of the older CLI (Amazon Q's heritage) this is its store ``data.sqlite3`` or one value of it: ``conversation_id`` with a
 history of pairs.
 """
@@ -7,11 +10,12 @@ history of pairs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 from ...drafts import Draft
 from ..common.agents.chat import ChatReading
-from ..common.agents.pieces import Piece, pieces_of, readable
+from ..common.agents.pieces import Piece, pieces_of, readable, with_context
 from ..common.agents.reading import unfolded
 from ..common.calls import id_of
 from ..common.facts import ID_LIMIT
@@ -28,6 +32,19 @@ NAME = "kiro"
 SPEC = Spec(name=NAME, title="Kiro", grows="lines")
 KINDS = frozenset({"Prompt", "AssistantMessage", "ToolResults", "Clear", "Compaction"})
 TABLES = ("conversations_v2", "conversations")
+LISTS = ("history", "chat", "actions")
+"""Names under which a file has its records."""
+SPEAKERS = {"human": "user", "bot": "assistant", "tool": "tool"}
+PUT_BEFORE = ("# System Prompt", "# Identity", "<identity>", "## Included Rules", "You are operating in a workspace")
+"""How the texts begin that the IDE puts into the person's place."""
+WRAPPED = ("<kiro-ide-message>", "</kiro-ide-message>")
+ENDS: dict[str, Any] = {
+    "succeed": "completed", "success": "completed", "failed": "crashed", "error": "crashed", "aborted": "cancelled",
+    "cancelled": "cancelled", "canceled": "cancelled",
+}  # fmt: skip
+"""Ends of an execution."""
+ACTIONS = {"success": "ok", "accepted": "ok", "error": "error", "failed": "error", "rejected": "denied",
+           "aborted": "cancelled"}  # fmt: skip
 STATUSES = {"success": "ok", "error": "error", "cancelled": "cancelled"}
 
 
@@ -40,16 +57,23 @@ def detect(head: Head) -> bool:
     shape = head.shape
     if shape.get("history") == "[" and isinstance(shape.get("conversation_id"), str):
         return True
+    if isinstance(shape.get("executionId"), str):
+        return shape.get("chat") == "[" or (shape.get("actions") == "[" and "actions.item.actionType" in shape)
     ours = bool({"workspacePath", "selectedModel"} & head.keys) or "history.item.message.id" in shape
-    ide = ours and "workspaceDirectory" not in head.keys
+    ide = ours and ("workspaceDirectory" not in head.keys or is_ide(shape))
     return shape.get("history") == "[" and isinstance(shape.get("sessionId"), str) and ide
+
+
+def is_ide(shape: dict[str, Any]) -> bool:
+    """Whether a session in the shape of Continue, which the IDE's comes from, has what only the IDE's has."""
+    return bool({"history.item.executionId", "selectedModel", "workspacePath"} & shape.keys())
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one session, or of all that a store holds. Raises ``FormatError``."""
     if is_sqlite(source):
         return read_store(source, SPEC.title, _conversations)
-    return KiroReading().run(unfolded(records(source, NAME), NAME, "history"))
+    return KiroReading().run(unfolded(records(source, NAME), NAME, *LISTS))
 
 
 def _conversations(store: Store) -> Iterator[Iterator[Draft]]:
@@ -73,14 +97,24 @@ class KiroReading(ChatReading):
 
     def note(self, line: Line) -> None:
         value = line.value
+        if "role" in value or "actionType" in value:
+            return
         if "user" in value or "message" in value or "kind" in value:
             place = dict_of(dict_of(dict_of(value.get("user")).get("env_context")).get("env_state"))
             self.facts.set_environment(cwd=place.get("current_working_directory"))
             return
-        self.claim(value.get("sessionId") or value.get("conversation_id"))
+        self.claim(value.get("sessionId") or value.get("conversation_id") or value.get("executionId"))
         self.facts.title = text_of(value.get("title")) or self.facts.title
         self.facts.model = text_of(value.get("selectedModel"))[:ID_LIMIT] or self.facts.model
-        self.facts.set_environment(cwd=value.get("workspacePath"))
+        self.facts.set_environment(cwd=value.get("workspacePath") or value.get("workspaceDirectory"))
+        if "executionId" in value:
+            about = dict_of(value.get("metadata"))
+            self.facts.parent = text_of(value.get("chatSessionId"))[:ID_LIMIT] or None
+            self.facts.model = text_of(about.get("modelId"))[:ID_LIMIT] or self.facts.model
+            for holder in (value, about):
+                self.facts.at(moment_of(holder.get("startTime")).at)
+                self.facts.at(moment_of(holder.get("endTime")).at)
+            self.facts.phase = ENDS.get(text_of(value.get("status")))
 
     def events(self, line: Line) -> Iterator[Draft]:
         value = line.value
@@ -88,10 +122,46 @@ class KiroReading(ChatReading):
             yield from self._line(line, text_of(value["kind"]), dict_of(value.get("data")))
         elif isinstance(value.get("message"), dict):
             yield from self.chat(line, value["message"], model=self.facts.model)
+        elif text_of(value.get("role")) in SPEAKERS:
+            yield from self._spoken(line, SPEAKERS[value["role"]])
+        elif "actionType" in value:
+            yield from self._action(line, text_of(value["actionType"]))
+        elif "executionId" in value:
+            asked = list_of(dict_of(dict_of(value.get("input")).get("data")).get("messages"))
+            for index, message in enumerate(map(dict_of, asked)):
+                pieces = pieces_of(message.get("content"), f"/input/data/messages/{index}/content")
+                role: Any = "assistant" if message.get("role") in ("assistant", "bot") else "user"
+                yield from self.message(line, role, pieces, part=f":{index}")
         elif isinstance(value.get("user"), dict) or isinstance(value.get("assistant"), dict):
             yield from self._pair(line, dict_of(value.get("user")), dict_of(value.get("assistant")))
         elif line.pointer.startswith(("/history", "L")):
             yield self.unknown(line, f"kind {str(value.get('kind'))[:100]!r}")
+
+    # --- executions of the IDE ---
+
+    def _spoken(self, line: Line, role: Any) -> Iterator[Draft]:
+        """A message of the older kind, whose calls are words of the answer."""
+        pieces = pieces_of(line.value.get("content"))
+        if role == "user":
+            pieces = [replace(piece, text=_unwrapped(piece.text)) for piece in with_context(pieces, PUT_BEFORE)]
+        yield from self.message(line, role, pieces, model=self.facts.model)
+
+    def _action(self, line: Line, kind: str) -> Iterator[Draft]:
+        """What was said, or a call of a tool with what it brought."""
+        value = line.value
+        line.at = moment_of(value.get("emittedAt")).at or line.at
+        output = dict_of(value.get("output"))
+        if kind == "say" and (text := text_of(output.get("message"))):
+            yield from self.message(line, "assistant", [Piece("text", text, "/output/message")], model=self.facts.model)
+            return
+        call_id = id_of(value.get("actionId"))
+        call = Piece("call", "", "/input", call_id, kind[:ID_LIMIT], value.get("input"))
+        yield from self.message(line, "assistant", [call], model=self.facts.model)
+        if output or value.get("actionState") or value.get("error"):
+            text = text_of(output.get("message")) or text_of(output.get("output")) or text_of(value.get("error"))
+            status = ACTIONS.get(text_of(value.get("actionState")).lower(), "error" if value.get("error") else None)
+            result = Piece("result", text, "/output", call_id, kind[:ID_LIMIT], output or None, status)
+            yield self.returned(line, result, {}, {"part": ":r", "at_path": "/output"})
 
     # --- the CLI of today ---
 
@@ -106,7 +176,9 @@ class KiroReading(ChatReading):
         elif kind == "ToolResults":
             yield from self.message(line, "tool", pieces)
         else:
-            yield line.event("compaction" if kind == "Compaction" else "status", data={"type": kind} | scalars_of(data))
+            told: Any = "compaction" if kind == "Compaction" else "status"
+            skip = frozenset({"summary"})
+            yield line.event(told, text_of(data.get("summary")), data={"type": kind} | scalars_of(data, skip))
 
     def _model(self, data: dict[str, Any]) -> str | None:
         blocks = (dict_of(dict_of(item).get("data")) for item in list_of(data.get("content")))
@@ -126,6 +198,8 @@ class KiroReading(ChatReading):
         for name in ("ToolUseResults", "CancelledToolUses"):
             found = list_of(dict_of(content.get(name)).get("tool_use_results"))
             results = [_old_result(dict_of(item), f"/user/content/{name}/{i}") for i, item in enumerate(found)]
+            if name == "CancelledToolUses":
+                results = [replace(result, status="cancelled") for result in results]
             if results:
                 yield from self.message(line, "tool", results, part=":r")
         line.at = ended or asked
@@ -147,6 +221,12 @@ class KiroReading(ChatReading):
         pieces = [*pieces_of(answer.get("content"), "/assistant"), *calls]
         if assistant:
             yield from self.message(line, "assistant", pieces, model=about.get("model_id"), part=":a")
+
+
+def _unwrapped(text: str) -> str:
+    """The words of the person without the tags that the IDE puts around them."""
+    told = text.strip()
+    return told.removeprefix(WRAPPED[0]).removesuffix(WRAPPED[1]).strip() if told.startswith(WRAPPED[0]) else text
 
 
 def _piece(item: dict[str, Any], path: str) -> Piece:

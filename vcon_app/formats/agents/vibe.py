@@ -18,7 +18,7 @@ from ..common.lines import Line
 from ..common.records import records
 from ..common.times import moment_of
 from ..common.usage import uncached
-from ..common.values import count_of, dict_of, text_of
+from ..common.values import count_of, dict_of, money_of, text_of
 from ..contract import Spec
 
 NAME = "vibe"
@@ -70,7 +70,7 @@ class VibeReading(ChatReading):
     def note(self, line: Line) -> None:
         if "role" not in line.value:
             meta = _meta_of(line)
-            facts, config = self.facts, dict_of(meta.get("config"))
+            facts, config = self.facts, dict_of(meta.get("config")) or dict_of(meta.get("agent_config"))
             self.claim(meta.get("session_id"))
             facts.parent = text_of(meta.get("parent_session_id"))[:200] or facts.parent
             facts.title = text_of(meta.get("title")) or facts.title
@@ -94,7 +94,7 @@ class VibeReading(ChatReading):
         elif usage := usage_of(dict_of(_meta_of(line).get("stats"))):
             yield line.event(
                 "model_request", actor=line.agent, model=self.facts.model, usage=usage, request="session",
-                data={"type": "session_total"},
+                cost=money_of(dict_of(_meta_of(line).get("stats")).get("session_cost")), data={"type": "session_total"},
             )  # fmt: skip
 
 

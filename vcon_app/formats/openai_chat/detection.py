@@ -9,7 +9,7 @@ from ..common.jsonio import dumps
 from ..common.records import first_records, is_sse
 from ..common.values import text_of
 from .items import TYPES
-from .shapes import ASKING, FOREIGN, ROLES, TRAINING, kind_of
+from .shapes import ASKING, FOREIGN, ROLES, STORED, TRAINING, kind_of
 
 OBJECTS = ("chat.completion", "chat.completion.chunk", "response")
 MINI_SWE = (b"mswea", b"mini-swe", b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", b"MINI_SWE_AGENT_FINAL_OUTPUT")
@@ -94,6 +94,7 @@ def _is_request(shape: dict[str, Any], place: str, keys: frozenset[str]) -> bool
             path.rpartition(".")[2] for path in shape if f"{place}messages.item." in path
         }
         of_agents = any(f"{place}messages.item.{name}" in shape for name in ("modelInfo", "metrics", "created"))
+        of_agents = of_agents or f"{place}metadata.session_id" in shape or keys >= STORED
         return bool(said) and not of_agents and ("model" in keys or keys <= TRAINING)
     if "model" in keys and (given := shape.get(f"{place}input")) is not None:
         asks = bool(ASKING & keys) or f"{place}input.item.role" in shape

@@ -16,6 +16,8 @@ FOREIGN = frozenset({
 """Keys of other formats that also have messages or an input."""
 TRAINING = frozenset({"messages", "tools", "functions", "parallel_tool_calls", "weight", "metadata"})
 """Keys of a line of training data, which names no model."""
+STORED = frozenset({"source", "started_at"})
+"""Keys of a session that Hermes exports, which has a model and messages, too."""
 CARRIED = ("request", "completion", "response")
 """What makes a log entry one of the API."""
 ASKING = frozenset({
@@ -51,7 +53,7 @@ def _asked(value: dict[str, Any]) -> str:
         listed = [dict_of(message) for message in messages[:3]]
         if all("contents" in message for message in listed) and listed:
             return "updates"
-        named = "model" in value or value.keys() <= TRAINING
+        named = ("model" in value or value.keys() <= TRAINING) and not value.keys() >= STORED
         return "request" if named and all(message.get("role") in ROLES for message in listed) else ""
     if "model" in value and isinstance(given := value.get("input"), (str, list)):
         asks = bool(ASKING & value.keys()) or any("role" in dict_of(item) for item in list_of(given))

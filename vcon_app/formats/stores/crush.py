@@ -1,23 +1,25 @@
 """Crush (Charm): ``.crush/crush.db`` of a project. The first OpenCode, which it came from, has the same tables.
 
-Tokens of a session are those of its last response, so they are shown and never counted; its cost is a sum.
+Tokens of a session are those of its last response, so they are shown and never counted; its cost is a sum, in which
+that of its sub-agents is once more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, BinaryIO
 
 from ...drafts import Draft, Usage
 from ..common.agents.pieces import Piece, piece_of
-from ..common.agents.reading import AgentReading
+from ..common.agents.reading import PERSON, AgentReading
 from ..common.apis.openai import arguments_of
 from ..common.calls import id_of
 from ..common.facts import ID_LIMIT
 from ..common.head import Head
 from ..common.lines import Item, Line
 from ..common.sqlite.opening import Store
-from ..common.sqlite.rows import line_of, read_store, session_of
+from ..common.sqlite.rows import json_of, line_of, read_store, session_of
 from ..common.times import moment_of
 from ..common.values import dict_of, list_of, money_of, scalars_of, text_of
 from ..contract import Spec
@@ -25,6 +27,8 @@ from ..contract import Spec
 NAME = "crush"
 SPEC = Spec(name=NAME, title="Crush", grows="lines")
 LAST = {"prompt_tokens": "last_prompt_tokens", "completion_tokens": "last_completion_tokens"}
+SUB_AGENT = "$$"
+"""In the id of a sub-agent's session: the message and the call that it was started by."""
 CONTENT = frozenset({"content"})
 
 
@@ -42,10 +46,27 @@ def read(source: BinaryIO) -> Iterator[Draft]:
 def _sessions(store: Store) -> Iterator[Iterator[Draft]]:
     messages = store.numbers("messages", "session_id", "created_at")
     files = store.numbers("files", "session_id", "created_at", "version")
+    passed_on = _passed_on(store, messages)
     for number, row in store.rows("sessions", store.all_numbers("sessions", "created_at")):
         own = text_of(row.get("id"))[:ID_LIMIT]
         if own in messages:
-            yield CrushReading().run(_items(store, number, row, messages.pop(own), files.get(own, [])))
+            reading = CrushReading(passed_on.get(own, Decimal(0)))
+            yield reading.run(_items(store, number, row, messages.pop(own), files.get(own, [])))
+
+
+def _passed_on(store: Store, messages: dict[str, list[int]]) -> dict[str, Decimal]:
+    """What sub-agents added to the cost of the sessions that they worked for: they do when they end well."""
+    added: dict[str, Decimal] = {}
+    for _, row in store.rows("sessions", store.all_numbers("sessions")):
+        own, parent = text_of(row.get("id"))[:ID_LIMIT], text_of(row.get("parent_session_id"))[:ID_LIMIT]
+        cost, said = money_of(row.get("cost")), messages.get(own)
+        if not (SUB_AGENT in own and parent and cost and said):
+            continue
+        (_, last), *_ = store.rows("messages", said[-1:])
+        ends = [dict_of(dict_of(part).get("data")) for part in list_of(json_of(last.get("parts")))]
+        if not any(end.get("reason") in ("error", "canceled") for end in ends):
+            added[parent] = added.get(parent, Decimal(0)) + cost
+    return added
 
 
 def _items(store: Store, number: int, row: dict[str, Any], messages: list[int], files: list[int]) -> Iterator[Item]:
@@ -62,6 +83,11 @@ class CrushReading(AgentReading):
     name = NAME
     title = "Crush"
     stamps = ("created_at",)
+
+    def __init__(self, passed_on: Decimal) -> None:
+        """``passed_on``: US dollars of the session's cost that stand with its sub-agents, too."""
+        super().__init__()
+        self._passed_on = passed_on
 
     def note(self, line: Line) -> None:
         if not line.pointer.startswith("/sessions/"):
@@ -90,6 +116,8 @@ class CrushReading(AgentReading):
             data["todos"] = todos
         cost = money_of(value.get("cost"))
         if cost:
+            data |= {"of_sub_agents": str(self._passed_on)} if self._passed_on else {}
+            cost = max(cost - self._passed_on, Decimal(0))
             usage = Usage(quality="aggregate")
             yield line.event("model_request", actor=line.agent, usage=usage, cost=cost, request="session", data=data)
         else:
@@ -101,13 +129,28 @@ class CrushReading(AgentReading):
         told = scalars_of({"provider": value.get("provider")})
         if value.get("is_summary_message"):
             yield line.event("compaction", part=":summary", data={"type": "summary"})
-        pieces = [_piece(part, f"/parts/{index}") for index, part in enumerate(parts) if part.get("type") != "finish"]
+        apart = ("finish", "shell_command")
+        pieces = [_piece(part, f"/parts/{index}") for index, part in enumerate(parts) if part.get("type") not in apart]
         ends = [(index, dict_of(part.get("data"))) for index, part in enumerate(parts) if part.get("type") == "finish"]
         told |= scalars_of({"finish_reason": ends[-1][1].get("reason") if ends else None})
-        if pieces or not ends:
+        typed = [(index, dict_of(part.get("data"))) for index, part in enumerate(parts)
+                 if part.get("type") == "shell_command"]  # fmt: skip
+        for index, command in typed:
+            yield from self._typed(line, command, index)
+        if pieces or not (ends or typed):
             yield from self.message(line, role, pieces, model=value.get("model") or None, data=told)
         for index, end in ends:
             yield from self._end(line, end, index)
+
+    def _typed(self, line: Line, command: dict[str, Any], index: int) -> Iterator[Draft]:
+        """A command that the person ran themselves."""
+        path, call_id, code = f"/parts/{index}", f"shell:{line.key}:{index}"[:200], command.get("exit_code")
+        call = Piece("call", "", path, call_id, "shell", {"command": command.get("command")})
+        yield from self.message(line, "user", [call], actor=PERSON, part=f":shell{index}")
+        status = "error" if code else "ok" if code == 0 else None
+        brought = scalars_of({"exit_code": code}) or None
+        result = Piece("result", text_of(command.get("output")), path, call_id, "shell", brought, status)
+        yield self.returned(line, result, {}, {"part": f":shell{index}:out", "at_path": path})
 
     def _end(self, line: Line, end: dict[str, Any], index: int) -> Iterator[Draft]:
         reason = text_of(end.get("reason"))
@@ -135,11 +178,15 @@ def _piece(part: dict[str, Any], path: str) -> Piece:
     if kind == "tool_result":
         failed = data.get("is_error")
         status = ("error" if failed else "ok") if isinstance(failed, bool) else None
-        told = scalars_of({"metadata": data.get("metadata")})
+        told: dict[str, Any] = scalars_of({"metadata": data.get("metadata")})
+        if picture := text_of(data.get("data")):
+            told["attachments"] = [{"type": "image", "bytes": len(picture) * 3 // 4 - picture[-2:].count("="),
+                                    "media_type": text_of(data.get("mime_type"))[:100]}]  # fmt: skip
         return Piece(
             "result", text_of(data.get("content")), path, id_of(data.get("tool_call_id")), id_of(data.get("name")),
             None, status, told,
         )  # fmt: skip
     if kind in ("image_url", "binary"):
-        return piece_of({"type": "image", **scalars_of({"mime": data.get("MIMEType"), "path": data.get("Path")})}, path)
+        place = data.get("Path") or (None if text_of(data.get("url")).startswith("data:") else data.get("url"))
+        return piece_of({"type": "image", **scalars_of({"mime": data.get("MIMEType"), "path": place})}, path)
     return Piece("unknown", path=path, value=part, data={"what": f"part {str(kind)[:100]!r}"})

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ...drafts import Draft, Usage
-from ..agents.goose import TOTALS, goose_pieces
+from ..agents.goose import goose_pieces, totals_of, usage_of
 from ..common.agents.reading import AgentReading
 from ..common.facts import ID_LIMIT
 from ..common.head import Head
@@ -18,7 +18,7 @@ from ..common.sqlite.opening import Store
 from ..common.sqlite.rows import line_of, read_store, session_of
 from ..common.times import moment_of
 from ..common.usage import first_count
-from ..common.values import count_of, dict_of, first_text, money_of, scalars_of, text_of
+from ..common.values import dict_of, first_text, money_of, scalars_of, text_of
 from ..contract import Spec
 
 NAME = "goose-store"
@@ -91,8 +91,8 @@ class GooseStoreReading(AgentReading):
             data = {"type": "compaction_request"} if value.get("is_compaction") else {}
             model = text_of(value.get("model"))[:ID_LIMIT] or self.facts.model
             yield line.event(
-                "model_request", actor=line.agent, model=model, usage=Usage(*counts), cost=money_of(value.get("cost")),
-                request=line.key, data=data | scalars_of({"cost_source": value.get("cost_source")}),
+                "model_request", actor=line.agent, model=model, usage=usage_of(counts), request=line.key,
+                cost=money_of(value.get("cost")), data=data | scalars_of({"cost_source": value.get("cost_source")}),
             )  # fmt: skip
         elif role in ("user", "assistant"):
             hidden = dict_of(value.get("metadata_json")).get("userVisible") is False
@@ -105,12 +105,12 @@ class GooseStoreReading(AgentReading):
 
     def _session(self, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
         data = {"type": "session"} | scalars_of(value)
-        counts = [count_of(value.get(name)) for name in TOTALS]
+        usage = totals_of(value)
         cost = money_of(value.get("accumulated_cost"))
-        if not self._billed and (any(counts) or cost):
+        if not self._billed and (usage or cost):
             yield line.event(
-                "model_request", actor=line.agent, model=self.facts.model, usage=Usage(*counts, quality="aggregate"),
-                cost=cost, request="session", data=data,
+                "model_request", actor=line.agent, model=self.facts.model, 
+                usage=usage or Usage(quality="aggregate"), cost=cost, request="session", data=data,
             )  # fmt: skip
         else:
             yield line.event("system", data=data)

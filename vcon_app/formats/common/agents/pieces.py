@@ -18,7 +18,19 @@ THOUGHTS = frozenset({"thinking", "reasoning", "think", "redacted_thinking"})
 CALLS = frozenset({"tool_use", "toolCall", "tool-call", "tool_call", "server_tool_use"})
 RESULTS = frozenset({"tool_result", "tool-result", "toolResult"})
 MEDIA = frozenset(
-    {"image", "media", "image_url", "document", "file", "audio", "video", "input_image", "binary", "resource"}
+    {
+        "image",
+        "media",
+        "image_url",
+        "imageUrl",
+        "document",
+        "file",
+        "audio",
+        "video",
+        "input_image",
+        "binary",
+        "resource",
+    }
 )
 HELD = frozenset({"type", "data", "content", "text", "source", "image_url", "base64", "url", "bytes"})
 """Members of a picture or file that may be its payload: never kept in an event."""
