@@ -193,3 +193,107 @@ def test_the_cache_is_part_of_the_input_that_goose_states() -> None:
     assert tokens(told(document(about | stated), "goose")) == [6, 30, 4, 5]
     nested = {"accumulated_usage": {"input_tokens": 40, "cache_read_input_tokens": 30, "output_tokens": 5}}
     assert tokens(told(document(about | nested), "goose")) == [10, 30, 0, 5]
+
+
+# --- pi ---
+
+USED = {"input": 10, "output": 2, "cacheRead": 3, "cacheWrite": 1, "cost": {"total": 0.5}}
+OUTPUT = [{"type": "text", "text": "linseed"}]
+
+
+def entry(kind: str, own: str, **members: Any) -> dict[str, Any]:
+    return {"type": kind, "id": own, "parentId": None, "timestamp": AT, **members}
+
+
+def pi(*entries: dict[str, Any]) -> list[Draft]:
+    return told(jsonl({"type": "session", "version": 3, "id": "p1", "timestamp": AT, "cwd": "/w"}, *entries), "pi")
+
+
+@pytest.mark.parametrize("spent", [
+    entry("compaction", "a", summary="The hinge", firstKeptEntryId="x", tokensBefore=9, usage=USED),
+    entry("branch_summary", "a", summary="The hinge", fromId="x", usage=USED),
+    entry("message", "a", message={"role": "toolResult", "toolCallId": "c", "content": OUTPUT, "usage": USED}),
+])  # fmt: skip
+def test_what_summaries_and_tools_of_pi_take_is_counted(spent: dict[str, Any]) -> None:
+    found = pi(spent, entry("message", "b", message={"role": "assistant", "content": OUTPUT, "usage": USED}))
+    assert tokens(found) == [20, 6, 2, 4]
+    assert [event.cost for event in events(found) if event.usage] == [Decimal("0.5")] * 2
+
+
+def test_entries_of_oh_my_pi_are_known() -> None:
+    ran = {"role": "pythonExecution", "code": "1 + 1", "output": "2", "exitCode": 0}
+    named = {"role": "fileMention", "files": [{"path": "a", "content": "The hinge squeaks"}]}
+    found = pi(
+        entry("session_init", "a", systemPrompt="Be kind", task="Oil it", tools=["read"]),
+        entry("mode_change", "b", mode="plan"), entry("title_change", "c", title="The hinge"),
+        entry("message", "d", message=ran), entry("message", "e", message=named),
+        entry("message", "f", message={"role": "developer", "content": "Be brief"}),
+    )  # fmt: skip
+    assert "unknown" not in {event.kind for event in events(found)} and session(found).title == "The hinge"
+    words = [event.text for event in events(found) if event.text]
+    assert words == ["Be kind", "Oil it", "2", "The hinge squeaks", "Be brief"]
+
+
+# --- OpenCode ---
+
+COUNTS = {"input": 10, "output": 2, "reasoning": 1, "cache": {"read": 3, "write": 1}}
+
+
+def test_a_message_of_the_first_opencode_is_read() -> None:
+    call = {"state": "result", "toolCallId": "c", "toolName": "bash", "args": {"command": "ls"}, "result": "linseed"}
+    about = {"sessionID": "ses_1", "time": {"created": T0 * 1000}, "tool": {"c": {"title": "List"}},
+             "assistant": {"modelID": "sand-1", "cost": 0.5, "tokens": COUNTS, "path": {"cwd": "/w"}}}  # fmt: skip
+    parts = [{"type": "text", "text": "I look"}, {"type": "tool-invocation", "toolInvocation": call}]
+    found = told(document({"id": "msg_1", "role": "assistant", "parts": parts, "metadata": about}), "opencode")
+    assert said(found) == [("agent_message", "I look"), ("tool_call", ""), ("tool_result", "linseed"),
+                           ("model_request", "")]  # fmt: skip
+    assert tokens(found) == [10, 3, 1, 3] and session(found).model == "sand-1"
+
+
+OPENCODE = (
+    "CREATE TABLE session (id TEXT, directory TEXT, title TEXT, time_created INTEGER, time_updated INTEGER)",
+    "CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT)",
+    "CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT)",
+)
+TOOL = {
+    "type": "tool",
+    "id": "c",
+    "name": "bash",
+    "state": {
+        "status": "error",
+        "input": {"command": "ls"},
+        "content": [],
+        "error": {"type": "unknown", "message": "closed"},
+    },
+}
+SAID: list[tuple[str, dict[str, Any]]] = [
+    ("user", {"text": "Oil it", "files": [{"mime": "image/png", "uri": "data:image/png;base64,AAAA"}]}),
+    ("assistant", {"model": {"id": "sand-1"}, "content": [{"type": "text", "text": "I look"}, TOOL], "tokens": COUNTS}),
+    ("synthetic", {"text": "Go on"}), ("compaction", {"reason": "auto", "summary": "The hinge"}),
+    ("assistant", {"model": {"id": "sand-1"}, "content": [{"type": "text", "text": "I look"}], "tokens": COUNTS}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sequence", ["", ", seq INTEGER"])
+@pytest.mark.parametrize("both", [False, True])
+def test_messages_of_the_next_store_of_opencode_are_told_once(sequence: str, both: bool) -> None:
+    rows: list[tuple[str, dict[str, Any]]] = [("session", {"id": "ses_1", "directory": "/w", "title": "Oil"})]
+    for number, (kind, data) in enumerate(SAID):
+        row = {"id": f"msg_{number}", "session_id": "ses_1", "type": kind, "data": data, "time_created": T0 + number}
+        rows.append(("session_message", row | ({"seq": number} if sequence else {})))
+    if both:
+        told_before = {"role": "user", "time": {"created": T0}}
+        rows.append(("message", {"id": "m", "session_id": "ses_1", "time_created": T0, "data": told_before}))
+    table = (
+        f"CREATE TABLE session_message (id TEXT, session_id TEXT, type TEXT, time_created INTEGER, data TEXT{sequence})"
+    )
+    found = told(database(*OPENCODE, table, rows=rows), "opencode")
+    if both:
+        assert said(found) == [] and tokens(found) == [0, 0, 0, 0]
+        return
+    assert [one for one in said(found) if one[0] != "model_request"] == [
+        ("user_message", "Oil it"), ("injected_context", ""), ("agent_message", "I look"), ("tool_call", ""),
+        ("tool_result", "closed"), ("injected_context", "Go on"), ("compaction", "The hinge"),
+        ("agent_message", "I look"),
+    ]  # fmt: skip
+    assert tokens(found) == [20, 6, 2, 6]

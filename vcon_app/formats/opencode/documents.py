@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..common.values import dict_of, list_of, text_of
+from .forms import is_older, of_older
 
 Found = tuple[str, dict[str, Any], str]
 """What a document holds: session, message, part, project, share, items, error or other; and its place."""
@@ -29,6 +30,8 @@ NOBODY = Message()
 
 def is_ours(value: dict[str, Any]) -> bool:
     """A message or a part, alone or in the envelope of a run or an export."""
+    if is_older(value):
+        return True
     record = dict_of(value.get("info")) or dict_of(value.get("part")) or value
     if not isinstance(record.get("sessionID") or value.get("sessionID"), str):
         return False
@@ -37,6 +40,8 @@ def is_ours(value: dict[str, Any]) -> bool:
 
 def found_in(value: dict[str, Any]) -> Iterator[Found]:
     """Records in a document, parts before the message that they belong to: the message states how they ended."""
+    if is_older(value):
+        value = of_older(value)
     info, messages = dict_of(value.get("info")), value.get("messages")
     if info and isinstance(messages, list):
         yield "session", info, "/info"

@@ -167,7 +167,8 @@ def _patch(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: s
 
 
 def _compaction(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:
-    yield line.event("compaction", at_path=path, data={"type": "compaction"} | scalars_of(record, IDS))
+    data = {"type": "compaction"} | scalars_of(record, IDS | {"summary"})
+    yield line.event("compaction", text_of(record.get("summary")), at_path=path, data=data)
 
 
 def _subtask(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:

@@ -12,6 +12,7 @@ from ..common.lines import Item, Line
 from ..common.sqlite.opening import Row, Store
 from ..common.sqlite.rows import json_of, line_of
 from ..common.values import dict_of, text_of
+from .forms import of_row
 
 NAMES = {"project_id": "projectID", "parent_id": "parentID"}
 CHANGES = {"summary_additions": "additions", "summary_deletions": "deletions", "summary_files": "files"}
@@ -29,10 +30,15 @@ def documents(store: Store) -> Iterator[Item]:
     messages = store.numbers("message", "session_id", "time_created", "id")
     parts = store.numbers("part", "message_id", "id")
     todos = store.numbers("todo", "session_id", "position")
+    further = store.numbers("session_message", "session_id", "seq", "time_created", "id")
     for number, row in store.rows("session", store.all_numbers("session", "time_created", "id")):
         own = text_of(row.get("id"))[:ID_LIMIT]
         yield from _line(_session(row), f"/session/{number}")
-        yield from _messages(store, messages.pop(own, []), parts)
+        said = messages.pop(own, [])
+        yield from _messages(store, said, parts)
+        # While both are written they say the same.
+        for at, message in store.rows("session_message", [] if said else further.get(own, [])):
+            yield from _line(of_row(message, dict_of(json_of(message.get("data")))), f"/session_message/{at}")
         if own in todos:
             items = [item for _, item in store.rows("todo", todos[own][:500])]
             yield from _line({"items": items, "sessionID": own}, f"/todo/{todos[own][0]}")

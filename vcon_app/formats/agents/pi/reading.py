@@ -17,7 +17,7 @@ from ...common.lines import Line
 from ...common.reading import REMEMBERED, unknown_type
 from ...common.times import moment_of
 from ...common.usage import first_count
-from ...common.values import count_of, dict_of, scalars_of, text_of
+from ...common.values import count_of, dict_of, list_of, scalars_of, text_of
 
 NAME = "pi"
 SENDER = re.compile(
@@ -27,7 +27,9 @@ STAMP = re.compile(r"\[([A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,20})\]\
 """What OpenClaw's gateway puts before the words of a person: who sent them, and when."""
 SETTINGS = frozenset({"title", "model_change", "thinking_level_change", "label", "session_info", "custom",
                       "compaction_start", "compaction_end", "session_compact", "compact", "auto_compaction_start",
-                      "auto_compaction_end", "auto_retry_start", "auto_retry_end"})  # fmt: skip
+                      "auto_compaction_end", "auto_retry_start", "auto_retry_end", "leaf", "active_tools_change",
+                      "title_change", "mode_change", "ttsr_injection", "mcp_tool_selection", "service_tier_change",
+                      "reset", "reset_boundary", "credential_pin"})  # fmt: skip
 SUMMED = frozenset({"role", "summary", "timestamp"})
 GATEWAY = "openclaw"
 """Provider of what OpenClaw's gateway wrote itself: no model said it."""
@@ -66,7 +68,7 @@ class PiReading(AgentReading):
     def note(self, line: Line) -> None:
         value = line.value
         kind, payload = value.get("type"), dict_of(value.get("payload"))
-        if kind == "title":
+        if kind in ("title", "title_change"):
             self.facts.title = text_of(value.get("title")) or self.facts.title
         elif kind in ("session", "header"):
             self.facts.title = self.facts.title or text_of(value.get("title"))
@@ -106,9 +108,16 @@ class PiReading(AgentReading):
         elif kind in SUMMARIES:
             data = scalars_of(value, frozenset({"type", "summary", "id", "parentId", "timestamp"}))
             yield line.event("compaction", text_of(value.get("summary")), data=data)
+            yield from self.spent(line, dict_of(value.get("usage")), "compaction_request")
         elif kind in BRANCHES:
             text = text_of(value.get("summary")) or text_of(dict_of(value.get("payload")).get("summary"))
             yield line.event("injected_context", text, data={"type": kind})
+            yield from self.spent(line, dict_of(value.get("usage")), "summary_request")
+        elif kind == "session_init":
+            prompt, task = text_of(value.get("systemPrompt")), text_of(value.get("task"))
+            data = _setting(value, kind) | {"tools": len(list_of(value.get("tools")))}
+            yield line.event("system", prompt, at_path="/systemPrompt", data=data)
+            yield line.event("injected_context", task, part=":task", at_path="/task", data={"type": "task"})
         elif kind == "custom_message":
             text, rest = readable(value.get("content"))
             data = {"type": text_of(value.get("customType"))[:100] or kind} | ({"content": rest} if rest else {})
@@ -120,6 +129,15 @@ class PiReading(AgentReading):
         else:
             yield self.unknown(line, unknown_type(value.get("type")))
         self._remember(value)
+
+    def spent(self, line: Line, stated: dict[str, Any], kind: str) -> Iterator[Draft]:
+        """What a summary, or the work of a tool, took: it is no answer, and counts in the totals of the program."""
+        if usage := usage_of(stated):
+            cost = dollars(dict_of(stated.get("cost")).get("total")) or None
+            yield line.event(
+                "model_request", part=":usage", at_path="/usage", actor=line.agent, model=self.facts.model, usage=usage,
+                cost=cost, request=f"{line.key}:usage", data={"type": kind},
+            )  # fmt: skip
 
     def _went_back(self, line: Line) -> Iterator[Draft]:
         """A message that does not follow the last one begins another branch."""
@@ -186,20 +204,28 @@ def tool_result(reading: PiReading, line: Line, message: dict[str, Any]) -> Iter
     yield from reading.message(
         line, "tool", [Piece("result", text, "/message/content", call_id or None, name or None, value, status)]
     )
+    yield from reading.spent(line, dict_of(message.get("usage")), "tool_request")
 
 
 def bash(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterator[Draft]:
-    """A command that the person ran themselves."""
+    """A command, or code of Python, that the person ran themselves."""
     call_id = f"bash:{text_of(line.value.get('id'))[:ID_LIMIT]}"
-    call = Piece(
-        "call", path="/message/command", call_id=call_id, name="bash", value={"command": message.get("command")}
-    )
+    name, given = ("python", "code") if message.get("role") == "pythonExecution" else ("bash", "command")
+    call = Piece("call", path=f"/message/{given}", call_id=call_id, name=name, value={given: message.get(given)})
     yield from reading.message(line, "user", [call], actor=PERSON)
     code = count_of(message.get("exitCode"))
     status = "cancelled" if message.get("cancelled") is True else None if code is None else "error" if code else "ok"
     value = scalars_of({"exit_code": code})
-    result = Piece("result", shown(message.get("output")), "/message/output", call_id, "bash", value or None, status)
+    result = Piece("result", shown(message.get("output")), "/message/output", call_id, name, value or None, status)
     yield reading.returned(line, result, {}, {"part": ":out", "at_path": "/message/output"})
+
+
+def mentioned(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterator[Draft]:
+    """Files that a prompt names, with what is in them."""
+    for index, file in enumerate(map(dict_of, list_of(message.get("files"))[:200])):
+        data = {"type": "file"} | scalars_of(file, frozenset({"content"}))
+        place = f"/message/files/{index}/content"
+        yield line.event("injected_context", text_of(file.get("content")), part=f":f{index}", at_path=place, data=data)
 
 
 def system(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterator[Draft]:
@@ -231,5 +257,6 @@ def custom(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterator[
 
 ROLES: dict[str, Callable[[PiReading, Line, dict[str, Any]], Iterable[Draft]]] = {
     "user": user, "assistant": assistant, "toolResult": tool_result, "bashExecution": bash, "system": system,
+    "pythonExecution": bash, "developer": system, "fileMention": mentioned,
     "branchSummary": summary, "compactionSummary": summary, "custom": custom, "hookMessage": custom,
 }  # fmt: skip
