@@ -28,8 +28,16 @@ THOUGHT_LIMIT = 1024 * 1024
 
 
 def is_stream(lines: list[dict[str, Any]]) -> bool:
-    """An ``init`` without a list of tools (Claude Code's has one), or a call in two stages."""
+    """An ``init`` without a list of tools (Claude Code's has one), a call in two stages, or the result alone."""
+    if lines and all(map(_is_result, lines)):
+        return True
     return any(_is_first_line(line) for line in lines) and not any(_is_of_droid(line) for line in lines)
+
+
+def _is_result(line: dict[str, Any]) -> bool:
+    """What ``--output-format json`` prints. Others count turns in it, or name the line."""
+    ours = line.keys() >= {"session_id", "duration_ms", "is_error", "result"} and line.get("type") == "result"
+    return ours and not {"uuid", "num_turns", "total_cost_usd", "stats"} & line.keys()
 
 
 def _is_of_droid(line: dict[str, Any]) -> bool:
@@ -56,6 +64,8 @@ class StreamReading(FactsReading):
         self.thought = ""
         self.said: list[str] = []
         """Pieces of an answer that come one after the other, before it is told as a whole."""
+        self.answered = False
+        """Whether somebody answered since the result before, which says the answers again."""
 
     def note_session(self, line: Line) -> bool:
         value = line.value
@@ -114,6 +124,7 @@ def assistant(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
         yield line.event("system", data={"type": "assistant", "repeated": True})
         return
     reading.said.append(text)
+    reading.answered = True
     yield line.event("agent_message", text, at_path="/message", actor=AGENT, model=reading.facts.model)
 
 
@@ -211,7 +222,11 @@ def result(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
     failed = value.get("is_error") is True or value.get("subtype") not in ("success", None)
     reading.facts.phase = "crashed" if failed else "completed"
     data = {"type": "result"} | scalars_of(value, COMMON | {"result"})
-    text = text_of(value.get("result")) if failed else ""  # else it repeats the answers
+    said, answered = text_of(value.get("result")), reading.answered
+    reading.answered = False
+    if said.strip() and not failed and not answered:
+        yield line.event("agent_message", said, part=":said", at_path="/result", actor=AGENT, model=reading.facts.model)
+    text = said if failed else ""  # else it repeats the answers
     yield line.event("error" if failed else "status", text, data=data)
     counts = dict_of(value.get("usage"))
     usage, dollars = usage_of(counts), number_of(counts.get("totalCost", counts.get("cost")), MOST_DOLLARS)
