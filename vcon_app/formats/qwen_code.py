@@ -1,4 +1,5 @@
-"""Qwen Code: ``~/.qwen/projects/<p>/chats/<session>.jsonl``, lines like Claude Code's around parts of the Gemini API.
+"""Qwen Code: ``~/.qwen/projects/<p>/chats/<session>.jsonl``, lines like Claude Code's around parts of the Gemini API;
+and ``qwen -o stream-json`` or ``-o json``.
 
 From ``chatRecordingService.ts`` of 0.21 and files of 0.18 to 0.21.
 """
@@ -9,9 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 from ..drafts import Draft, EventDraft, Finding, Kind, ToolDraft, Usage
+from . import claude_code
+from .claude_code.detection import is_of
+from .claude_code.programs import QWEN_CODE
 from .common.calls import Call, id_of, server_of
 from .common.facts import ID_LIMIT
-from .common.head import Head
+from .common.head import Head, open_plain, telling
 from .common.lines import Actor, Line, fingerprint
 from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
 from .common.reading import REMEMBERED, FactsReading, unknown_type
@@ -45,7 +49,12 @@ NOTES = frozenset({
 
 
 def detect(head: Head) -> bool:
-    """By the parts of a message, which Claude Code does not have, or by what only Qwen Code writes beside them."""
+    """By the parts of a message, which Claude Code does not have, by what only Qwen Code writes beside them, or as a
+    stream."""
+    return _is_stored(head) or is_of(head, QWEN_CODE)
+
+
+def _is_stored(head: Head) -> bool:
     first = head.shape  # two objects may be glued on the first line, which is then no line of JSON
     return any(_is_ours(line) for line in head.records) or (
         first.get("message.parts") == "[" and isinstance(first.get("uuid"), str) and "sessionId" in first
@@ -58,6 +67,8 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     ``source`` can be sought and may be compressed with gzip. Raises ``FormatError`` when the file holds no JSON
     object among its first lines, or unpacks to too much.
     """
+    if is_of(telling(open_plain(source), detect), QWEN_CODE):
+        return claude_code.read(source)
     return QwenReading().run(lines_or_list(source, NAME))
 
 

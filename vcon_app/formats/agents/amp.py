@@ -1,4 +1,4 @@
-"""Amp: ``~/.local/share/amp/threads/T-UUID.json``, also what ``amp threads export`` gives."""
+"""Amp: ``~/.local/share/amp/threads/T-UUID.json``, what ``amp threads export`` gives, and ``amp -x --stream-json``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from ...drafts import Draft, Usage
+from .. import claude_code
+from ..claude_code.detection import is_of
+from ..claude_code.programs import AMP
 from ..common.agents.pieces import Piece, pieces_of, readable
 from ..common.agents.reading import AgentReading, unfolded
 from ..common.facts import ID_LIMIT
-from ..common.head import Head
+from ..common.head import Head, open_plain, telling
 from ..common.lines import Item, Line
 from ..common.records import part_of, records
 from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
@@ -24,7 +27,11 @@ OURS = frozenset({"nextMessageId", "usageLedger", "agentMode", "created", "env",
 
 
 def detect(head: Head) -> bool:
-    """By messages with a number for an id, by what only Amp keeps beside them, or by older messages."""
+    """By messages with a number for an id, by what only Amp keeps beside them, by older messages, or as a stream."""
+    return _is_thread(head) or is_of(head, AMP)
+
+
+def _is_thread(head: Head) -> bool:
     shape = head.shape
     if shape.get("messages") != "[" or shape.get("") != "{" or not isinstance(shape.get("id"), str):
         return False
@@ -37,6 +44,8 @@ def detect(head: Head) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one thread. Raises ``FormatError``."""
+    if is_of(telling(open_plain(source), detect), AMP):
+        return claude_code.read(source)
     return AmpReading().run(_records(source))
 
 

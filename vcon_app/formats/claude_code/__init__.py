@@ -16,12 +16,13 @@ from ..contract import Spec
 from . import stream_json
 from .companions import companions as companions
 from .companions import is_companion as is_companion
-from .detection import NOTES, is_outcome, is_stream, is_web, listed
+from .detection import NOTES, claims, is_outcome, is_stream, is_web, listed, writer
 from .detection import detect as detect
 from .facts import last_session
 from .links import SPAWNERS
 from .messages import assistant, user
 from .others import attachment_line, file_history, progress, pull_request, queue_operation, setting_event, system, title
+from .programs import CLAUDE_CODE
 from .reading import Handler, Reading
 from .web import web_lines
 
@@ -60,13 +61,14 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     """
     plain = open_plain(source)
     packed = plain is not source
-    head = telling(plain, detect)
+    head = telling(plain, claims)
     if is_web(head):
         return Reading(HANDLERS).run(web_lines(plain))
-    first = listed(head)
+    first, program = listed(head), writer(head)
     own = "" if packed or first else last_session(plain)
-    lines = web_lines(plain, "") if first else json_lines(plain, NAME, packed=packed)
+    lines = web_lines(plain, "") if first else json_lines(plain, program.name, packed=packed)
     seen = first or head.lines or head.objects
-    if is_stream(seen) or any(map(is_outcome, seen)):
-        return Reading(HANDLERS | stream_json.HANDLERS, own).run(stream_json.as_stored(lines))
+    if is_stream(seen) or any(map(is_outcome, seen)) or program is not CLAUDE_CODE:
+        handlers = HANDLERS | stream_json.HANDLERS
+        return Reading(handlers, own, program).run(stream_json.as_stored(lines, program.name))
     return Reading(HANDLERS, own).run(lines)

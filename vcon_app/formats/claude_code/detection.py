@@ -9,6 +9,7 @@ from typing import Any
 
 from ..common.head import Head
 from ..common.values import dict_of
+from .programs import CLAUDE_CODE, Program, program_of
 
 NOTES = (
     "agent-name", "agent-color", "agent-setting", "bridge-session", "frame-link", "last-prompt", "mode",
@@ -27,8 +28,23 @@ IDS = frozenset({"uuid", "parentUuid", "leafUuid", "isSidechain"})
 
 
 def detect(head: Head) -> bool:
-    """Whether ``read`` of this module takes the file."""
+    """Whether a file is Claude Code's own."""
+    return claims(head) and writer(head) is CLAUDE_CODE
+
+
+def claims(head: Head) -> bool:
+    """Whether ``read`` of this package takes the file, whichever program wrote it."""
     return is_web(head) or _is_ours(head.lines or head.objects) or bool(listed(head))
+
+
+def is_of(head: Head, program: Program) -> bool:
+    """Whether a file is what another program streams in the same shape."""
+    return writer(head) is program and claims(head)
+
+
+def writer(head: Head) -> Program:
+    """Who wrote a file that ``claims`` takes."""
+    return program_of(head.records)
 
 
 def is_web(head: Head) -> bool:

@@ -14,6 +14,7 @@ import orjson
 from ...drafts import Finding, SessionDraft
 from ..common.lines import Line, digest
 from ..common.values import dict_of, text_of
+from .programs import CLAUDE_CODE, Program
 
 TAIL = 256 * 1024
 """Bytes at the end of the file that are searched for the session id."""
@@ -61,8 +62,9 @@ class Titles:
 class Facts:
     """Collects id, times, model, place and title while the lines go by."""
 
-    def __init__(self, last_session: str = "") -> None:
+    def __init__(self, last_session: str = "", program: Program = CLAUDE_CODE) -> None:
         self.titles = Titles()
+        self._program = program
         self.session = last_session
         self.agent_id = ""
         self.model: str | None = None
@@ -82,7 +84,7 @@ class Facts:
         """The file's own session id; for a sub-agent's file, id of the parent and of the agent."""
         if self.agent_id:
             return f"{self.session}/agent-{self.agent_id}"
-        return self.session or f"claude-code-{self.first_digest}"
+        return self.session or f"{self._program.name}-{self.first_digest}"
 
     def note_line(self, line: Line) -> None:
         """Take from a line what it says about its session."""
@@ -151,7 +153,7 @@ class Facts:
         self._others.add(other)
         how = "forked from it" if origin else "resumed or merged"
         return Finding(
-            "claude-code.other-session", "info", line.pointer,
+            f"{self._program.name}.other-session", "info", line.pointer,
             f"lines of session {other} stand in the file of {self.session} ({how}); kept in this session",
         )  # fmt: skip
 
@@ -159,7 +161,7 @@ class Facts:
         """The session as known before its first event. The title comes last: a later one may be better."""
         return SessionDraft(
             external_id=self.external_id,
-            agent_name="Claude Code",
+            agent_name=self._program.title,
             started_at=self._started,
             parent_external_id=self.session if self.agent_id else None,
             metadata=self._metadata(),
@@ -170,7 +172,7 @@ class Facts:
         return SessionDraft(
             external_id=self.external_id,
             title=self.titles.title(),
-            agent_name="Claude Code",
+            agent_name=self._program.title,
             started_at=self._started,
             ended_at=self._ended,
             phase=self.phase,
@@ -180,7 +182,7 @@ class Facts:
         )
 
     def _metadata(self) -> dict[str, Any]:
-        recorder = {"name": "claude-code"} | ({"version": self.version} if self.version else {})
+        recorder = {"name": self._program.name} | ({"version": self.version} if self.version else {})
         return {
             "recorder": recorder,
             **({"environment": dict(self._environment)} if self._environment else {}),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
-from ..common.apis.anthropic import attachment, usage_of
+from ..common.apis.anthropic import attachment
 from ..common.calls import server_of
 from ..common.lines import Line
 from ..common.values import bounded, dict_of, text_of
@@ -77,7 +77,7 @@ def _billing(
     stop = message.get("stop_reason")
     data = {"stop_reason": stop} if stop in STOPPED else {}
     cost = cost_of(line.value.get("costUSD"))
-    usage = usage_of(message)
+    usage = reading.program.usage_of(message)
     if usage is None:
         return {"model": model or None, "cost": cost}, data
     request = text_of(message.get("id"))[:200] or line.key

@@ -7,32 +7,31 @@ from collections.abc import Callable, Iterable, Iterator
 from ...drafts import EventDraft, Finding, SessionDraft
 from ..common import reading
 from ..common.lines import Line, digest
-from ..common.reading import unknown_type
+from ..common.reading import Keys, unknown_type
 from ..common.values import dict_of, text_of
 from .facts import ID_LIMIT, Facts
 from .links import KEPT, Links
+from .programs import CLAUDE_CODE, Program
 from .usage import Outputs
-
-AGENT = "Claude Code"
 
 Handler = Callable[["Reading", Line], Iterable[EventDraft]]
 
 
 class Reading(reading.Reading):
-    """The state of one Claude Code file while it is read."""
+    """The state of one file of Claude Code, or of a program that streams as it does, while it is read."""
 
-    name = "claude-code"
-    title = AGENT
-
-    def __init__(self, handlers: dict[str, Handler], last_session: str = "") -> None:
+    def __init__(self, handlers: dict[str, Handler], last_session: str = "", program: Program = CLAUDE_CODE) -> None:
+        self.name, self.title = program.name, program.title
         super().__init__()
-        self.facts = Facts(last_session)
+        self.program = program
+        self.facts = Facts(last_session, program)
         self.links = Links()
         self.outputs = Outputs()
         self.previous = self._current = ""
         """``uuid`` of the line before, to notice where the chain of parents jumps, and of the one that is read."""
         self._handlers = handlers
         self._prompts: dict[str, str] = {}
+        self._keys = Keys()
 
     def note_session(self, line: Line) -> bool:
         """Collect session facts and titles: a summary may stand before the first line that tells the session."""
@@ -47,7 +46,7 @@ class Reading(reading.Reading):
         return self.facts.final_session() if complete else self.facts.first_session()
 
     def closing(self) -> Iterator[Finding]:
-        if finding := self.outputs.finding():
+        if self.program is CLAUDE_CODE and (finding := self.outputs.finding()):
             yield finding
 
     def events(self, line: Line) -> Iterable[EventDraft]:
@@ -84,8 +83,10 @@ class Reading(reading.Reading):
 
     def _derived_key(self, line: Line) -> str:
         """Without a uuid the bytes are the identity, and without a time also the line they follow:
-        ``mode`` lines are equal each time a person goes back to a mode.
+        ``mode`` lines are equal each time a person goes back to a mode. A stream of others names no line at all.
         """
+        if self.program is not CLAUDE_CODE:
+            return self._keys.derived(text_of(line.value.get("type")), line)
         after = b"" if line.at else self.previous.encode(errors="replace")
         return f"{text_of(line.value.get('type'))[:40]}:{digest(line.raw + after)}"
 
@@ -93,7 +94,7 @@ class Reading(reading.Reading):
         """Lines of a sub-agent stand one level deeper, below the call that started it."""
         value, facts = line.value, self.facts
         if facts.agent_id:
-            line.agent = "subagent", AGENT
+            line.agent = "subagent", self.title
             line.depth = int(text_of(value.get("agentId")) not in ("", facts.agent_id))
         elif value.get("isSidechain") is True or (value.get("agentId") and value.get("isSidechain") is not False):
             call = self.links.get(value.get("parent_tool_use_id")) or self.links.sub_agent_call(
@@ -103,7 +104,7 @@ class Reading(reading.Reading):
             line.parent = call.key if call else None
             line.agent = "subagent", call.agent_type if call else ""
         else:
-            line.agent = "agent", AGENT
+            line.agent = "agent", self.title
 
 
 def _spoken_type(line: Line) -> str | None:

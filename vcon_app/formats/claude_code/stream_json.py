@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...drafts import EventDraft, Finding, ToolDraft
-from ..common.apis.anthropic import usage_of
 from ..common.lines import Item, Line
-from ..common.values import bounded, dict_of, scalars_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .others import COMMON, setting_event, system
 from .reading import Handler, Reading
 from .usage import cost_of
@@ -27,7 +26,7 @@ LISTED = 200
 """Tools, servers and denials of one line that are kept."""
 
 
-def as_stored(items: Iterable[Item]) -> Iterator[Item]:
+def as_stored(items: Iterable[Item], name: str) -> Iterator[Item]:
     """The lines under the names of the stored file, without the partial ones (their content comes whole)."""
     partial = 0
     answered = False
@@ -46,7 +45,7 @@ def as_stored(items: Iterable[Item]) -> Iterator[Item]:
             yield item
     if partial:
         yield Finding(
-            "claude-code.partial-events",
+            f"{name}.partial-events",
             "info",
             "",
             f"{partial} partial stream events left out; later lines hold their text",
@@ -68,13 +67,20 @@ def _result(reading: Reading, line: Line) -> Iterator[EventDraft]:
         data["model_usage"] = bounded(value["modelUsage"], len(line.raw))
     if value.get(ALONE) is True:
         yield from _answer(reading, line, "" if failed else text_of(value.get("result")))
-    text = text_of(value.get("result")) if failed else ""  # else it repeats the last message
+    text = _failure(value) if failed else ""  # else it repeats the last message
     if cost is not None:
         data["cost_covers"] = "everything since the statement before"
     yield line.event("error" if failed else "status", text, data=data, cost=cost)
     denials = value.get("permission_denials")
     for index, denial in enumerate(denials[:LISTED] if isinstance(denials, list) else ()):
-        yield _denial(reading, line, index, dict_of(denial))
+        yield _denial(reading, line, index, denial)
+
+
+def _failure(value: dict[str, Any]) -> str:
+    """Why a run failed: Claude Code says so as its result or in a list, Amp as a text, Qwen Code in an object."""
+    error, listed = value.get("error"), [text_of(one) for one in list_of(value.get("errors"))]
+    said = (text_of(error), text_of(dict_of(error).get("message")), text_of(value.get("result")), "\n".join(listed))
+    return next(filter(None, said), "")
 
 
 def _answer(reading: Reading, line: Line, text: str) -> Iterator[EventDraft]:
@@ -88,7 +94,7 @@ def _answer(reading: Reading, line: Line, text: str) -> Iterator[EventDraft]:
         model = reading.facts.model or None
         yield line.event("agent_message", text, part=":said", at_path="/result", actor=line.agent, model=model)
     for name, told in stated.items():
-        usage = usage_of({"usage": told})
+        usage = reading.program.usage_of({"usage": told})
         if usage and (usage.input_tokens or usage.output_tokens):
             yield line.event(
                 "model_request", part=f":{name}", actor=line.agent, model=name or None, usage=usage,
@@ -96,11 +102,14 @@ def _answer(reading: Reading, line: Line, text: str) -> Iterator[EventDraft]:
             )  # fmt: skip
 
 
-def _denial(reading: Reading, line: Line, index: int, denial: dict[str, Any]) -> EventDraft:
+def _denial(reading: Reading, line: Line, index: int, refused: Any) -> EventDraft:
+    """A refused call; Amp says of it in words alone."""
+    denial = dict_of(refused)
     call_id, name = text_of(denial.get("tool_use_id")) or None, text_of(denial.get("tool_name")) or None
     call = reading.links.get(call_id)
     return line.event(
-        "approval", part=f":{index + 1}", at_path=f"/permission_denials/{index}", parent=call.key if call else None,
+        "approval", text_of(refused), part=f":{index + 1}", at_path=f"/permission_denials/{index}",
+        parent=call.key if call else None,
         tool=ToolDraft(call_id, name, arguments=bounded(denial.get("tool_input"), len(line.raw)), status="denied"),
         data={"type": "permission_denial", "decision": "denied"},
     )  # fmt: skip
@@ -122,6 +131,7 @@ def _rename(value: dict[str, Any]) -> None:
     for ours, theirs in (
         ("toolUseResult", "tool_use_result"),
         ("version", "claude_code_version"),
+        ("version", "qwen_code_version"),
         ("isMeta", "isSynthetic"),
     ):
         if theirs in value:
