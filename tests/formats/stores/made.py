@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -313,6 +314,34 @@ def cursor(*, headers: bool = True, changed: bool = False) -> bytes:
     )
 
 
+def cursor_agent(*, listed: bool = True, summarised: bool = False) -> bytes:
+    """A session whose first prompt was said twice; its messages are known by the SHA-256 of their bytes."""
+    beside = {"providerOptions": {"cursor": {"modelName": "tide-2"}}}
+    asked = {"role": "user", "content": [{"type": "text", "text": "<user_query>\nHow deep?\n</user_query>"}]}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "<user_info>\nOS: linux\n</user_info>"},
+        asked,
+        {"id": "1", "role": "assistant", "content": [
+            {"type": "reasoning", "text": "The gauge.", **beside},
+            {"type": "tool-call", "toolCallId": "r1", "toolName": "Read", "args": {"path": "g.py"}}]},
+        {"id": "r1", "role": "tool", "content": [
+            {"type": "tool-result", "toolCallId": "r1", "toolName": "Read", "result": "depth = 3"}]},
+        {"id": "2", "role": "assistant", "content": [{"type": "text", "text": "Three."}]},
+    ]  # fmt: skip
+    blobs = {sha256(data := json.dumps(one, separators=(",", ":")).encode()).hexdigest(): data for one in messages}
+    ids = list(blobs)
+    sent = ids[3:] if summarised else [*ids, ids[1]]
+    root = b"".join(b"\x0a\x20" + bytes.fromhex(one) for one in sent) + b"\x12\x03abc"
+    about = {"agentId": "c7", "name": "Depth", "mode": "default", "createdAt": T0 * 1000, "lastUsedModel": "default",
+             "latestRootBlobId": sha256(root).hexdigest()}  # fmt: skip
+    held = {**blobs, **({sha256(root).hexdigest(): root} if listed else {}), "00": b"\x0a\x05Depth"}
+    return database(
+        "CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)", "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)",
+        rows=[("meta", {"key": "0", "value": json.dumps(about).encode().hex()}),
+              *(("blobs", {"id": own, "data": data}) for own, data in held.items())],
+    )  # fmt: skip
+
+
 def otel(*, chat: str = "") -> bytes:
     """A request to a model and a tool that ran, as Copilot Chat records them; in a ``chat`` they run in an agent."""
     spans: list[dict[str, Any]] = [
@@ -408,6 +437,7 @@ def zed(*, packed: bool = True, changed: bool = False, **of_record: Any) -> byte
 
 
 STORES = {
-    "crush": crush(5), "cursor-store": cursor(), "goose-store": goose(), "hermes-store": hermes(), "kiro": kiro(),
+    "crush": crush(5), "cursor-agent-store": cursor_agent(), "cursor-store": cursor(),
+    "goose-store": goose(), "hermes-store": hermes(), "kiro": kiro(),
     "opencode": opencode(), "otel-genai": otel(), "zed": zed(),
 }  # fmt: skip

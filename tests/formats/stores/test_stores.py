@@ -18,7 +18,7 @@ from vcon_app.drafts import FormatError
 from vcon_app.formats import opencode
 from vcon_app.formats.common.head import Head
 from vcon_app.formats.common.sqlite import wal
-from vcon_app.formats.stores import crush, cursor, goose, hermes, zed
+from vcon_app.formats.stores import crush, cursor, cursor_agent, goose, hermes, zed
 
 from . import made
 
@@ -108,6 +108,30 @@ def test_cursor_gives_its_conversation_in_the_order_of_its_headers(headers: bool
     assert (tokens(drafts)["input"], tokens(drafts)["output"], told[4].model) == (70, 6, "tide-2")
     assert {draft.external_id for draft in sessions(drafts)} == {"c1"}
     assert ("cursor-store.undone" in findings(drafts)) == headers
+
+
+def test_cursor_agent_gives_its_messages_in_the_order_in_which_they_are_sent() -> None:
+    drafts = read(cursor_agent, made.cursor_agent())
+    assert [(one.kind, one.text) for one in events(drafts)] == [
+        ("injected_context", "<user_info>\nOS: linux\n</user_info>"), ("user_message", "How deep?"),
+        ("reasoning", "The gauge."), ("tool_call", ""), ("tool_result", "depth = 3"), ("agent_message", "Three."),
+        ("user_message", "How deep?"),
+    ]  # fmt: skip
+    told = events(drafts)
+    assert (told[4].parent, told[2].model, told[3].actor_name) == (told[3].key, "tide-2", "Cursor")
+    last = sessions(drafts)[-1]
+    assert (last.external_id, last.title, last.model) == ("c7", "Depth", "tide-2")
+    assert last.started_at is not None
+
+
+@pytest.mark.parametrize("more", [{"listed": False}, {"summarised": True}])
+def test_what_cursor_agent_sends_no_more_stands_where_it_was_written(more: dict[str, bool]) -> None:
+    """A summary takes messages out of the list: none is lost, and none comes a second time with the next import."""
+    drafts = read(cursor_agent, made.cursor_agent(**more))
+    before = {one.key for one in events(read(cursor_agent, made.cursor_agent()))}
+    assert [one.text for one in events(drafts) if one.text][1:] == ["How deep?", "The gauge.", "depth = 3", "Three."]
+    assert {one.key for one in events(drafts)} < before
+    assert ("cursor-agent-store.not-sent" in findings(drafts)) == ("summarised" in more)
 
 
 def test_kiro_gives_a_conversation_of_its_store_as_it_gives_the_value_alone() -> None:
