@@ -274,7 +274,7 @@ def turn_span(turn: Turn) -> SafeString:
     until, began_next = turn.ended_at, getattr(turn, "next_started_at", None)
     if turn.started_at is None or until is None:
         return _said(numbers.UNKNOWN, gettext("the source does not say"))
-    if until == turn.started_at and turn.event_count > 1:
+    if until == turn.started_at:
         return _said(numbers.UNKNOWN, gettext("all its events have the same time"))
     is_late = began_next is not None and turn.started_at <= began_next < until
     milliseconds = ((began_next if is_late else until) - turn.started_at).total_seconds() * 1000

@@ -4,14 +4,15 @@ import "./clock.js";
 import { listen } from "./approval-stream.js";
 import { lookAt } from "./attention.js";
 import { CHOICES, chooseOnCard, closeChoice } from "./card-keys.js";
-import { isBeingFilledIn, isTyping } from "./keyboard.js";
+import { isBeingFilledIn, isTyping, keyOf } from "./keyboard.js";
 import { showCount } from "./waiting.js";
 
 const card = () => document.querySelector(".card");
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (event.key === "Escape") return closeChoice(card());
-  if (CHOICES[event.key] && !event.repeat && chooseOnCard(card(), CHOICES[event.key])) event.preventDefault();
+  const choice = CHOICES[keyOf(event)];
+  if (choice && !event.repeat && chooseOnCard(card(), choice)) event.preventDefault();
 });
 
 // A card that somebody fills in stays: the answer to what they send says how it stands.

@@ -5,7 +5,7 @@ import "./clock.js";
 import { listen } from "./approval-stream.js";
 import { watchCards } from "./attention.js";
 import { CHOICES, chooseOnCard, closeChoice } from "./card-keys.js";
-import { isBeingFilledIn, isTyping } from "./keyboard.js";
+import { isBeingFilledIn, isTyping, keyOf } from "./keyboard.js";
 import { showCount } from "./waiting.js";
 import { gettext } from "./words.js";
 
@@ -23,7 +23,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   const card = event.target.closest(".card.is-open");
   if (event.key === "Escape") return closeChoice(card);
-  const choice = CHOICES[event.key];
+  const choice = CHOICES[keyOf(event)];
   if (!choice || event.repeat) return; // a key that is held down decides one thing
   if (chooseOnCard(card, choice)) event.preventDefault();
 });

@@ -1,6 +1,6 @@
 // Every page: the line for failed requests, menus that close, keys of lists, buttons that copy.
 
-import { isTyping } from "./keyboard.js";
+import { isTyping, keyOf } from "./keyboard.js";
 import { gettext } from "./words.js";
 
 // Pages show times in the zone of who reads them: the server learns it from here, and says UTC before.
@@ -48,12 +48,13 @@ document.addEventListener("keydown", (event) => {
     if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
   }
   if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "/") {
+  const key = keyOf(event);
+  if (key === "/") {
     const search = document.querySelector("input[type=search]");
     if (search) { event.preventDefault(); search.focus(); search.select(); }
-  } else if (event.key === "j" || event.key === "k") {
-    step(event.key === "j" ? 1 : -1);
-  } else if (event.key === "x") {
+  } else if (key === "j" || key === "k") {
+    step(key === "j" ? 1 : -1);
+  } else if (key === "x") {
     choose();
   }
 });
@@ -61,7 +62,7 @@ document.addEventListener("keydown", (event) => {
 // Ctrl + K and ? on pages that have them. Their code comes when they are asked for first; the field is there at once.
 const palette = document.getElementById("palette");
 if (palette) document.addEventListener("keydown", (event) => {
-  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+  if (keyOf(event).toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
     event.preventDefault();
     if (palette.open) return palette.close();
     palette.querySelector("input").value = "";

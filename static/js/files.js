@@ -1,6 +1,6 @@
 // Keys of the page of files: j and k from file to file, [ and ] from version to version, u back to the session.
 
-import { isTyping } from "./keyboard.js";
+import { isTyping, keyOf } from "./keyboard.js";
 
 const rows = () => [...document.querySelectorAll("a[data-file]")].filter((one) => one.checkVisibility());
 
@@ -25,9 +25,9 @@ const keys = {
 };
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !keys[event.key]) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !keys[keyOf(event)]) return;
   event.preventDefault();
-  keys[event.key]();
+  keys[keyOf(event)]();
 });
 
 document.addEventListener("click", (event) => {

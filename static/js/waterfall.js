@@ -1,6 +1,6 @@
 // Keys of the waterfall: j and k from span to span, u back to the session.
 
-import { isTyping } from "./keyboard.js";
+import { isTyping, keyOf } from "./keyboard.js";
 
 function step(by) {
   const all = [...document.querySelectorAll(".falls a[data-row]")];
@@ -11,7 +11,7 @@ function step(by) {
 const keys = { j: () => step(1), k: () => step(-1), u: () => document.querySelector("[data-back]")?.click() };
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !keys[event.key]) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !keys[keyOf(event)]) return;
   event.preventDefault();
-  keys[event.key]();
+  keys[keyOf(event)]();
 });

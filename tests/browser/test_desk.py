@@ -202,8 +202,12 @@ def test_on_a_phone_the_inbox_is_a_list_and_then_a_card(open_page, agent):
 
 def test_on_a_phone_the_bar_shows_where_one_is(open_page, admin_member):
     page = open_page("/settings/", member=admin_member, viewport=PHONE)
-    box = page.locator(".nav [aria-current]").bounding_box()
-    assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+    for path, name in (("/settings/", "Settings"), ("/", "Home")):
+        page.goto(path)
+        here = page.locator(".nav [aria-current]")
+        expect(here).to_have_text(name)
+        box = here.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
 
 
 def test_a_viewer_s_pages_complain_of_nothing(open_page, workspace):

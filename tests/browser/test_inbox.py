@@ -15,7 +15,7 @@ from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
 from tests.views.build import asks, session_of
 
-from .conftest import PHONE
+from .conftest import PATIENCE, PHONE
 
 LONG = {"note": "lost in transit\n" * 60, "order": "4711"}
 
@@ -296,3 +296,17 @@ def test_a_card_that_is_read_keeps_its_place_when_something_of_it_changes(open_p
     by_ada(approval)
     expect(page.locator("#card-place")).to_contain_text("1 of 3 approvals: Ada")
     assert page.locator("#chosen").evaluate("(pane) => pane.scrollTop") == 300
+
+
+def test_a_keyboard_of_another_script_decides_by_the_place_of_its_keys(open_page, agent):
+    first, second = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
+    page = open_page("/approvals/")
+    expect(page.locator(f"#approval-{first.pk}.is-open")).to_be_visible()
+    keys = page.context.new_cdp_session(page)
+    for key, code in (("о", "KeyJ"), ("л", "KeyK"), ("ф", "KeyA")):
+        for kind in ("keyDown", "keyUp"):
+            keys.send("Input.dispatchKeyEvent", {"type": kind, "key": key, "code": code})
+    expect(page.locator(f"#approval-{second.pk}.is-open")).to_be_visible()
+    assert wait_until(lambda: waiting() == 1, PATIENCE)
+    first.refresh_from_db()
+    assert first.status == "approved"

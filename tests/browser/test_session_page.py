@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -82,6 +84,34 @@ def test_keys_lead_through_events_turns_and_errors(open_page, completed_session)
     expect(page.locator("#help")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator("#help")).to_be_hidden()
+
+
+@pytest.mark.parametrize(("down", "error"), [("о", "ч"), ("ξ", "χ"), ("ת", "ס")])
+def test_keys_lie_where_they_do_on_a_keyboard_of_another_script(open_page, completed_session, down, error):
+    page = open_page(path_of(completed_session))
+    keys = page.context.new_cdp_session(page)
+
+    def press(key: str, code: str) -> None:
+        for kind in ("keyDown", "keyUp"):
+            keys.send("Input.dispatchKeyEvent", {"type": kind, "key": key, "code": code})
+
+    press(down, "KeyJ")
+    press(down, "KeyJ")
+    assert wait_until(lambda: focused(page) == "2", PATIENCE)
+    press("х", "BracketRight")
+    assert focused(page) == "8"
+    press(error, "KeyX")
+    assert wait_until(lambda: focused(page) == "6", PATIENCE)
+    press("ü", "BracketRight")
+    assert focused(page) == "6", "a letter of Latin script is itself"
+
+
+def test_the_key_of_costs_colours_rows_and_is_kept(open_page, completed_session):
+    page = open_page(path_of(completed_session))
+    page.keyboard.press("$")
+    expect(page.locator("[data-heat]")).to_have_attribute("aria-pressed", "true")
+    page.reload()
+    expect(page.locator("#panes")).to_have_class(re.compile("with-heat"))
 
 
 def test_a_card_opens_in_place_and_fetches_its_body_once(open_page, completed_session):

@@ -129,13 +129,17 @@ def kept(session_id: UUID, seq: int) -> dict[str, Any] | None:
 
 
 def tool_counts(session_id: UUID) -> list[dict[str, Any]]:
-    """Calls, failures and time of each tool of a session, the most used first; reads all of its calls."""
+    """Calls, failures and time of each tool of a session, the most used first; reads all of its calls.
+
+    Of a call whose result has its own time nobody knows how long it took.
+    """
     took = ExpressionWrapper(F("ended_at") - F("started_at"), output_field=DurationField())
+    is_known = Q(ended_at__gt=F("started_at"))
     counts = ToolCall.objects.filter(session_id=session_id).values("name", "server")
     return list(
-        counts.annotate(calls=Count("seq"), failed=Count("seq", filter=Q(status="error")), took=Sum(took)).order_by(
-            "-calls", "name"
-        )[:200]
+        counts.annotate(
+            calls=Count("seq"), failed=Count("seq", filter=Q(status="error")), took=Sum(took, filter=is_known)
+        ).order_by("-calls", "name")[:200]
     )
 
 

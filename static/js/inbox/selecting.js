@@ -2,7 +2,7 @@
 
 import { lookAt } from "../attention.js";
 import { CHOICES, chooseOnCard, closeChoice } from "../card-keys.js";
-import { isTyping } from "../keyboard.js";
+import { isTyping, keyOf } from "../keyboard.js";
 import { onShown, prefetch, put, rememberFirst, show, shownCard, shownId } from "./cards.js";
 import { allRows, current, inbox, isOpen, mark, neighbour, openRows, rowOf } from "./rows.js";
 
@@ -43,9 +43,10 @@ function move(by) {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (document.querySelector("dialog[open]") || !document.getElementById("chosen").checkVisibility()) return;
-  if (event.key === "j" || event.key === "k") {
+  const key = keyOf(event);
+  if (key === "j" || key === "k") {
     event.preventDefault();
-    return move(event.key === "j" ? 1 : -1);
+    return move(key === "j" ? 1 : -1);
   }
   if (event.key === "Escape") return closeChoice(shownCard());
   if (event.key === " " && !event.target.closest("button, input, summary, pre")) {
@@ -57,11 +58,11 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     waitingKeys.push("Enter");
   }
-  if (!CHOICES[event.key]) return;
+  if (!CHOICES[key]) return;
   event.preventDefault();
   if (event.repeat || !isOpen(current())) return; // a key that is held down decides one thing
-  if (isShown()) chooseOnCard(shownCard(), CHOICES[event.key]);
-  else waitingKeys.push(event.key);
+  if (isShown()) chooseOnCard(shownCard(), CHOICES[key]);
+  else waitingKeys.push(key);
 });
 
 inbox.addEventListener("click", (event) => {

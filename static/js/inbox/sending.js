@@ -1,7 +1,7 @@
 // Decisions on their way. A plain approval is sent and the next card is there at once; what somebody wrote is waited for.
 
 import { forget, keep, put, shownId } from "./cards.js";
-import { isTyping } from "../keyboard.js";
+import { isTyping, keyOf } from "../keyboard.js";
 import { inbox, neighbour, rowOf } from "./rows.js";
 import { refreshRows } from "./live.js";
 import { select, showEmpty } from "./selecting.js";
@@ -107,7 +107,7 @@ async function takeBack() {
   refreshRows([id]);
 }
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "u" || event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) return;
+  if (keyOf(event) !== "u" || event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) return;
   takeBack();
 });
 document.addEventListener("htmx:afterSwap", () => {

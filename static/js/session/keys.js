@@ -1,7 +1,7 @@
 // Keys of the session page. Each one has a button or link as well; none needs AltGr. later.js tells what was pressed.
 
 import { CHOICES, chooseOnCard, closeChoice } from "../card-keys.js";
-import { isTyping } from "../keyboard.js";
+import { isTyping, keyOf } from "../keyboard.js";
 import { isRead, underBars } from "./frame.js";
 import { goTo, step as walk, walkedTo } from "./marks.js";
 import { base, closeInspector, closeSearch, focusTurn, foldTurn, go, toTheEnd } from "./navigation.js";
@@ -169,7 +169,7 @@ const keys = {
   F: () => document.querySelector("a[data-files]")?.click(),
   E: openExport, C: () => commentOn(seqHere()), R: () => replayFrom(seqHere()),
   m: toggleStrip, M: () => document.querySelector("a[data-waterfall]")?.click(),
-  "?": () => document.getElementById("help").showModal(),
+  "$": () => document.querySelector("[data-heat]")?.click(), "?": () => document.getElementById("help").showModal(),
 };
 
 export function onKey(event) {
@@ -177,11 +177,12 @@ export function onKey(event) {
   if (event.key === "Escape") { if (isTyping(event.target)) event.target.blur(); else escape(); return; }
   if (isTyping(event.target)) return;
   if (event.key === "Enter" && cardHere() && event.target.matches(".asked, .card")) return arm(cardHere());
-  if (CHOICES[event.key]) return decide(event.key, event);
-  if (!keys[event.key]) return;
+  const key = keyOf(event);
+  if (CHOICES[key]) return decide(key, event);
+  if (!keys[key]) return;
   event.preventDefault();
   arm(null);
-  keys[event.key]();
+  keys[key]();
 }
 
 export function onClick({ target }) {

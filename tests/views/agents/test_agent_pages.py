@@ -203,9 +203,13 @@ def test_sessions_of_two_versions_are_compared_and_few_are_said_to_be_few(review
             agent=agent_with_policy,
             agent_version=version,
             turn_count=version,
+            cost_recorded=Decimal("1.234567") / version,
         )
-    page = words(reviewer.get(path))
+    response = reviewer.get(path)
+    page = words(response)
     assert "Turns 1.0 n=1 2.0 n=1 +1.0 too few sessions" in page
+    assert "Cost $1.23 n=1 $0.62 n=1 \u2212 $0.62 too few" in page, "to the cent"
+    assert 'title="$1.234567"' in response.content.decode()
     assert "there is nothing to compare" in words(reviewer.get(f"{path}&tag=eval"))
 
 

@@ -10,7 +10,7 @@ from sessions_app.models import Agent
 from sessions_app.services.log import events, links
 from tests.views.build import session_of, words
 
-from .build import asked, said, session_with
+from .build import asked, at, said, session_with
 
 
 def turns_of(agent: Agent, title: str, *prompts: str):
@@ -49,13 +49,14 @@ def test_turns_stand_beside_those_with_the_same_prompt(reviewer, agent):
 
 
 def test_what_comes_before_the_first_message_stands_beside_its_like_alone(reviewer, agent):
-    setup = EventDraft(kind="system", key="s1", text="Started")
+    setup = EventDraft(kind="system", key="s1", text="Started", at=at(0))
     one = session_with(agent, [setup, asked("p1", "Count the jars", 0), said("m1", "Nine", 10)])
     other = turns_of(agent, "Other", "Wipe shelf 7", "Send the list")
     page = reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}")
     rows = rows_of(page)
     first = next(row for row in rows if row.startswith("Setup"))
     assert "turn 0" in first and "turn 1" not in first
+    assert "0 ms" not in first, "one event has no duration"
     jars = next(row for row in rows if row.startswith("Count the jars"))
     assert jars.count("turn 1") == 2, "prompts that differ stand beside each other by their order"
 

@@ -135,11 +135,12 @@ def test_a_turn_does_not_last_beyond_the_next_one(viewer, agent):
     assert "4 h" not in text.partition("Second")[0].rpartition("First")[2]
 
 
-def test_a_call_whose_times_are_all_the_same_has_no_duration(viewer, agent):
+@pytest.mark.parametrize("tail", ["/rows?only=2", "?lens=tools"])
+def test_a_call_whose_times_are_all_the_same_has_no_duration(viewer, agent, tail):
     session = session_with(
         agent, [asked("p", "Go"), call("c", "Bash", {"command": "x"}, 5), result("c", "ok", seconds=5)]
     )
-    page = shown(viewer, session, "/rows?only=2")
+    page = shown(viewer, session, tail)
     assert page.all("span", title="Call and result have the same time")
     assert "0 ms" not in page.text
 
