@@ -68,6 +68,14 @@ class Term:
             parts.append(r"(?![^\W_])")
         return re.compile("".join(parts))
 
+    def at_sight(self, text: str) -> bool | None:
+        """Whether a text of ``words.flat`` in ASCII says it; None where it may be said by a part of a word in humps."""
+        if any(word not in text for word, _ in self.indexed):
+            return False
+        if self.pattern.search(text):
+            return None if any(len(word) >= LONGEST_WORD - 3 for word, _ in self.indexed) else True
+        return None if self.is_exact else False
+
     def is_said_in(self, text: str, found: set[bytes]) -> bool:
         """Whether a text says it; ``found`` are the words of the text."""
         for word, is_beginning in self.indexed:
@@ -90,10 +98,21 @@ class Query:
 
     def is_met_by(self, text: str) -> bool:
         """Whether one text says it."""
+        if text.isascii() and (met := self._met_at_sight(flat(text))) is not None:
+            return met
         found = words(text)
         return any(
             all(term.is_said_in(text, found) != term.is_excluded for term in terms) for terms in self.alternatives
         )
+
+    def _met_at_sight(self, text: str) -> bool | None:
+        """The same of a text of ``words.flat``, None where only its words tell: finding them takes five times as long."""
+        if len(self.alternatives) != 1:
+            return None
+        said = [(term, term.at_sight(text)) for term in self.alternatives[0]]
+        if any(sure is not None and sure == term.is_excluded for term, sure in said):
+            return False
+        return None if any(sure is None for _, sure in said) else True
 
 
 def read(typed: str) -> Query:

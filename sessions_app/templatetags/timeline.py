@@ -20,6 +20,7 @@ from sessions_app.queries.log.timeline import SMALL, Entry, Nested
 from sessions_app.rendering import code_html, marks, media, numbers, paths, text, titles, toolbody, usage_words
 from sessions_app.rendering.arguments import secrets
 from sessions_app.rendering.toolline import ToolLine
+from sessions_app.templatetags.desk import tokens
 from sessions_app.views import zones
 from sessions_app.views.approvals import cards
 from sessions_app.views.labels import label
@@ -58,11 +59,21 @@ def clock(at: datetime | None, otherwise: str = "") -> SafeString | str:
     """``09:12:04`` with the exact time in the title."""
     if at is None:
         return otherwise
+    here = zones.local(at)
+    title = zones.exact_local(here, milliseconds=True)
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), title, f"{here:%H:%M:%S}")
+
+
+@register.simple_tag(takes_context=True)
+def when(context: template.Context, entry: Entry) -> SafeString:
+    """The time of a row, which leads to its inspector. Each row has it: as a template it took a fifth of a row."""
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        at.isoformat(),
-        zones.exact(at, milliseconds=True),
-        f"{zones.local(at):%H:%M:%S}",
+        '<a class="when" data-inspect="{seq}" href="{here}?event={seq}{kept}#e-{seq}" title="{title}">{shown}</a>',
+        seq=entry.seq,
+        here=context.get("here", ""),
+        kept=context.get("kept", ""),
+        title=gettext("Inspect event %(seq)s") % {"seq": entry.seq},
+        shown=clock(entry.at) or f"#{entry.seq}",
     )
 
 
@@ -116,6 +127,25 @@ def spent(request: ModelRequest) -> SafeString | str:
     return format_html(
         '<span class="num" title="{}, {}">{}</span>', numbers.dollars(amount), source, numbers.money(amount)
     )
+
+
+@register.filter
+def response(request: ModelRequest) -> SafeString:
+    """``1.2 k out · $0.0031``: what came of one request and what it cost. In Python, as ``when``."""
+    pieces = []
+    if request.output_tokens is not None:
+        out = went_out(tokens(request.output_tokens, request.under_reported))
+        placeholder = gettext("At least: the recorder wrote down a placeholder") if request.under_reported else ""
+        pieces.append(format_html('<span title="{}">{}</span>', placeholder, out) if placeholder else out)
+    if request.counted_in_id:
+        repeated = gettext("Repeated from another session, in which it is counted")
+        pieces.append(format_html(' <span title="{}">{}</span>', repeated, gettext("(copy)")))
+    elif cost := spent(request):
+        pieces.append(format_html(" · {}", cost))
+    if request.quality == "aggregate":
+        several = gettext("Several responses together: the recorder states no others")
+        pieces.append(format_html(' <span title="{}">{}</span>', several, gettext("(sum)")))
+    return SafeString("".join(pieces))
 
 
 @register.filter
@@ -184,8 +214,9 @@ def share_left(approval: Approval) -> int:
 
 @register.filter
 def spent_words(mark: Mark) -> str:
-    """What a turn of the outline cost: ``≥ $0.14``."""
-    return numbers.money(mark.spent, partial=mark.is_partial) if mark.spent is not None else numbers.UNKNOWN
+    """What a turn of the outline cost: ``Cost: ≥ $0.14``."""
+    cost = numbers.money(mark.spent, partial=mark.is_partial) if mark.spent is not None else numbers.UNKNOWN
+    return gettext("Cost: %(cost)s") % {"cost": cost}
 
 
 @register.filter
@@ -319,12 +350,6 @@ def title_of(session: Session) -> str:
 @register.filter
 def prompt_title(prompt: str, limit: int = 120) -> str:
     return titles.title_of_prompt(prompt, limit)
-
-
-@register.filter
-def inspects(seq: int) -> str:
-    """``Inspect event 12``. A filter, as the next ones: each row has it, and ``blocktranslate`` takes far longer."""
-    return gettext("Inspect event %(seq)s") % {"seq": seq}
 
 
 @register.filter

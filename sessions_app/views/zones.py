@@ -38,16 +38,26 @@ def local(at: datetime) -> datetime:
 
 def offset(at: datetime) -> str:
     """``+02:00``: how far the reader's clock is from UTC at that moment; ``UTC`` where it is UTC itself."""
-    if name() == "UTC":
-        return "UTC"
-    told = f"{local(at):%z}"
-    return f"{told[:3]}:{told[3:5]}"
+    return _offset(local(at))
 
 
 def exact(at: datetime, *, milliseconds: bool = False) -> str:
     """``2026-03-02 09:12:04 +01:00``."""
-    told = f"{local(at):%Y-%m-%d %H:%M:%S.%f}"[: -3 if milliseconds else -7]
-    return f"{told} {offset(at)}"
+    return exact_local(local(at), milliseconds=milliseconds)
+
+
+def exact_local(here: datetime, *, milliseconds: bool = False) -> str:
+    """The same of a moment by the reader's clock already: each row of a session has one."""
+    told = f"{here:%Y-%m-%d %H:%M:%S.%f}"[: -3 if milliseconds else -7]
+    return f"{told} {_offset(here)}"
+
+
+def _offset(here: datetime) -> str:
+    zone = here.tzinfo
+    if zone is not None and (zone.tzname(None) or str(zone)) == "UTC":
+        return "UTC"
+    told = f"{here:%z}"
+    return f"{told[:3]}:{told[3:5]}"
 
 
 def minute(at: datetime) -> str:

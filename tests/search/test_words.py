@@ -83,6 +83,24 @@ def test_what_somebody_typed(query, text, met):
     assert typed.read(query).is_met_by(text) == met
 
 
+LETTERS = st.text("aBc0 _-*\\n\"é", max_size=12)
+
+
+@given(LETTERS, LETTERS)
+def test_a_text_in_ascii_is_met_as_one_that_has_another_word_besides(query, text):
+    """It is looked at before its words are found, and that may not make a difference."""
+    if "é" not in query:
+        assert typed.read(query).is_met_by(text) == typed.read(query).is_met_by(f"{text} 界")
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "met"),
+    [("header", "parseHeader", True), ("eader", "parseHeader", False), ("x" * 61, "x" * 100, False)],
+)
+def test_a_word_is_met_by_its_parts_and_never_in_the_middle(query, text, met):
+    assert typed.read(query).is_met_by(text) == met
+
+
 @pytest.mark.parametrize("nothing", ["", "-", '"', "***", "- - -", '""', "or", "\0", "()&|!:"])
 def test_without_a_word_there_is_nothing_to_look_for(nothing):
     assert typed.read(nothing).alternatives == ()

@@ -23,8 +23,8 @@ from .timeline import Entry, Window
 
 SORTS = ("tool", "result", "object", "took", "cost")
 """What the calls can be sorted by; with a minus in front the other way round."""
-ROWS = 32
-"""Of one page: in an order nothing leaves the page and comes back by itself."""
+ROWS = 24
+"""Of one page, which is a screen of them: in an order nothing leaves the page and comes back by itself."""
 OBJECT = 200
 """Characters of what a call is about that its place in the order depends on."""
 ABOUT = ("file_path", "path", "notebook_path", "filename", "command", "cmd", "url", "query", "pattern", "description")
