@@ -69,12 +69,17 @@ class Term:
         return re.compile("".join(parts))
 
     def at_sight(self, text: str) -> bool | None:
-        """Whether a text of ``words.flat`` in ASCII says it; None where it may be said by a part of a word in humps."""
+        """Whether a text says it; None where it may be said by a part of a word in humps.
+
+        ``text`` is one of ``words.flat`` in ASCII, with a space at both ends.
+        """
         if any(word not in text for word, _ in self.indexed):
             return False
-        if self.pattern.search(text):
-            return None if any(len(word) >= LONGEST_WORD - 3 for word, _ in self.indexed) else True
-        return None if self.is_exact else False
+        if any(len(word) >= LONGEST_WORD - 3 for word, _ in self.indexed):
+            return None  # it may have been cut
+        if not self.is_exact:
+            return self.pattern.search(text) is not None
+        return True if f" {self.indexed[0][0]}{'' if self.is_beginning else ' '}" in text else None
 
     def is_said_in(self, text: str, found: set[bytes]) -> bool:
         """Whether a text says it; ``found`` are the words of the text."""
@@ -98,7 +103,7 @@ class Query:
 
     def is_met_by(self, text: str) -> bool:
         """Whether one text says it."""
-        if text.isascii() and (met := self._met_at_sight(flat(text))) is not None:
+        if text.isascii() and (met := self._met_at_sight(f" {flat(text)} ")) is not None:
             return met
         found = words(text)
         return any(
@@ -106,7 +111,7 @@ class Query:
         )
 
     def _met_at_sight(self, text: str) -> bool | None:
-        """The same of a text of ``words.flat``, None where only its words tell: finding them takes five times as long."""
+        """The same, see ``Term.at_sight``: finding the words of a text takes five times as long."""
         if len(self.alternatives) != 1:
             return None
         said = [(term, term.at_sight(text)) for term in self.alternatives[0]]

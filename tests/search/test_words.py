@@ -83,7 +83,7 @@ def test_what_somebody_typed(query, text, met):
     assert typed.read(query).is_met_by(text) == met
 
 
-LETTERS = st.text("aBc0 _-*\\n\"é", max_size=12)
+LETTERS = st.text('aBc0 _-*\\n"é', max_size=12)
 
 
 @given(LETTERS, LETTERS)
