@@ -7,6 +7,7 @@ from typing import Any
 from celery.worker import state
 from django.db import close_old_connections
 from kombu.transport import pgmq
+from psycopg import OperationalError
 
 from config.processes.part_heartbeat import Progress
 
@@ -29,6 +30,13 @@ class Channel(pgmq.Channel):
         if self.use_notify:
             transport: Any = self.connection  # to kombu's stubs it is any transport
             transport._register_notify_queue(queue_name or self._queue_name(queue))
+
+    def _put(self, queue: str, message: Any, **kwargs: Any) -> None:
+        """As kombu's; once more where the database has ended the one connection that is kept, which only shows now."""
+        try:
+            super()._put(queue, message, **kwargs)  # type: ignore[no-untyped-call]
+        except OperationalError:
+            super()._put(queue, message, **kwargs)  # type: ignore[no-untyped-call]
 
     def basic_ack(self, delivery_tag: str, multiple: bool = False) -> None:
         """As kombu's; a message that could not be deleted, since the database has ended the connection, is out no more.
@@ -69,6 +77,11 @@ class Transport(pgmq.Transport):
     @polling_interval.setter
     def polling_interval(self, seconds: float | None) -> None:
         self._interval = seconds
+
+    def verify_connection(self, connection: Any) -> bool:
+        """Whether there is a connection. kombu's own lists all queues for that, before each message that is sent and
+        each look for one that is read; either says itself when the database is away."""
+        return self._pgmq_client is not None
 
     def drain_events(self, connection: Any, timeout: float | None = None, **kwargs: Any) -> None:
         """Read once. Back from here, with a message or without, the worker has proved that it reads its queue.

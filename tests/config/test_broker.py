@@ -19,6 +19,7 @@ from django.utils import timezone
 from kombu import Connection
 from kombu.message import Message
 from kombu.transport.pgmq import Channel
+from pgmq import PGMQueue
 from pgmq.base import PGMQConfig
 from psycopg.conninfo import conninfo_to_dict
 
@@ -180,6 +181,32 @@ def test_a_worker_that_can_take_no_message_and_is_at_none_shows_no_heartbeat(emp
         state.reserved_requests.discard(task)
         message.ack()
         assert goes_round(connected) is True
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_message_is_sent_without_asking_for_the_queues_first(empty_queue, monkeypatch):
+    listed = []
+    asks = PGMQueue.list_queues
+    monkeypatch.setattr(PGMQueue, "list_queues", lambda *of: listed.append(1) or asks(*of))
+    with app.connection_for_write() as connected:
+        app.send_task("nobody.does.this", connection=connected)
+        opened = len(listed)
+        for _ in range(5):
+            app.send_task("nobody.does.this", connection=connected)
+        with suppress(TimeoutError):
+            connected.drain_events(timeout=0.1)
+        assert len(listed) == opened
+        assert connected.default_channel._size(broker.QUEUE) == 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_message_is_sent_where_the_database_has_ended_the_connection_meanwhile(empty_queue):
+    with app.connection_for_write() as connected:
+        app.send_task("nobody.does.this", connection=connected)
+        with connected.default_channel.pgmq.pool.connection() as broken, as_owner() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [broken.info.backend_pid])
+        app.send_task("nobody.does.this", connection=connected, retry=False)
+        assert connected.default_channel._size(broker.QUEUE) == 2
 
 
 class Request:
