@@ -68,6 +68,8 @@ class Forker:
             self._child.start()
         self._loaded, self._asked_at = False, 0.0
         self._began = self._heard = time.monotonic()
+        if self._heartbeat and self._heartbeat.beaten_at():  # started again: nobody misses it while it loads
+            self._heartbeat.beat()
 
     def _spawn(self, name: str, module: Sequence[str], env: Mapping[str, str], stdout: int, stderr: int) -> Process:
         return spawn(name, module, env, stdout, stderr, pass_fds=(self._theirs.fileno(),))

@@ -17,6 +17,7 @@ from config.database.postgres import wait_until
 from config.env import BASE_DIR
 from config.processes.children import Process, spawn
 from config.processes.fork_client import ForkedProcess, Forker
+from config.processes.heartbeat_files import HeartbeatFile, open_folder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process can adopt another")
 DJANGO = {"DJANGO_SETTINGS_MODULE": "config.settings"}
@@ -76,6 +77,19 @@ def test_a_part_goes_on_when_the_forker_ends_and_the_next_is_started(logs):
     assert part.wait() == -signal.SIGTERM
     part, said, _ = launched(forker.launch)
     assert (type(part), said["loaded_before"], part.wait()) == (subprocess.Popen, False, 7)
+
+
+def test_a_forker_that_is_started_again_is_not_missed_while_it_loads(logs):
+    open_folder(logs)
+    heartbeat = HeartbeatFile(logs, "forker")
+    forker = Forker(DJANGO, logs, heartbeat)
+    assert heartbeat.beaten_at() is None, "it has shown nothing yet"
+    assert wait_until(forker.finished_loading, seconds=60)
+    shown = heartbeat.beaten_at()
+    forker.stop()
+    forker.keep_running()
+    assert forker.alive() and heartbeat.beaten_at() > shown
+    forker.stop()
 
 
 @pytest.mark.parametrize("settings", ["config.no_settings", "tests.config.settings_with_a_thread"])
