@@ -78,14 +78,12 @@ DRILLS = (
 )
 WAITING = (
     "commands/test_backup.py",
-    "config/database/test_first_tables.py",
-    "config/database/test_full_disk.py",
-    "config/test_going_on.py",
-    "config/test_installation.py",
-    "config/test_up.py",
-    "upgrades/test_upgrade.py",
+    "config",
+    "sdk",
+    "services/imports/test_worker.py",
+    "upgrades",
 )
-"""Files that wait for installations of their own, with databases of their own, for most of their minutes."""
+"""Places whose tests wait for processes: beside each other three of them keep little more than one core busy."""
 TESTS = Path(__file__).parent
 
 
@@ -103,7 +101,7 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the drills, and puts browser tests last: Playwright leaves an event loop in which no other can start.
 
-    Those that wait are spread among the others: beside each other they would leave both cores idle.
+    Those that wait are spread evenly among the others: beside each other they would leave both cores idle.
     Two tests with one id are an error: of those pytest-xdist runs the first alone, and says nothing.
     """
     twice = [nodeid for nodeid, times in Counter(item.nodeid for item in items).items() if times > 1]
@@ -114,9 +112,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.drill)
         if is_in_browser(item.path):
             item.add_marker(pytest.mark.flaky(reruns=1))
-    others = dict.fromkeys(item.path for item in items if not is_in_browser(item.path))
-    waiting = [path for place in WAITING if (path := TESTS / place) in others]
-    ranks = {path: float(rank) for rank, path in enumerate(path for path in others if path not in waiting)}
+    others = [path for path in dict.fromkeys(item.path for item in items) if not is_in_browser(path)]
+    waiting = [path for path in others if is_waiting(path)]
+    ranks = {path: float(rank) for rank, path in enumerate(path for path in others if not is_waiting(path))}
     apart = len(ranks) / (len(waiting) + 1)
     ranks |= {path: number * apart for number, path in enumerate(waiting, 1)}
     items.sort(key=lambda item: (is_in_browser(item.path), ranks.get(item.path, 0.0), str(item.path)))
@@ -125,6 +123,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @cache
 def is_drill(path: Path) -> bool:
     return any(path.is_relative_to(TESTS / place) for place in DRILLS)
+
+
+@cache
+def is_waiting(path: Path) -> bool:
+    return any(path.is_relative_to(TESTS / place) for place in WAITING)
 
 
 @cache
