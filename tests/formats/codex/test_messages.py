@@ -112,3 +112,12 @@ COMPLETED: list[tuple[dict[str, Any], str, str]] = [
 def test_completed_items_are_told_in_their_words(given: dict[str, Any], kind: str, text: str) -> None:
     found = drafts(event("item_completed", item={"id": "i", **given}))
     assert [(one.kind, one.text) for one in events(found)[1:]] == [(kind, text)] and not findings(found)
+
+
+def test_what_a_person_was_asked_in_an_early_rollout_is_told() -> None:
+    asked = event("exec_approval_request", call_id="c1", command=["rm", "saw"], reason="It deletes")
+    found = drafts(asked, event("request_user_input", call_id="q", questions=[{"id": "a", "question": "Which saw?"}]))
+    assert [(one.kind, one.text) for one in events(found)[1:]] == [
+        ("approval", "It deletes"), ("approval", "Which saw?"),
+    ]  # fmt: skip
+    assert not findings(found)

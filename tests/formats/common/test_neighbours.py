@@ -15,6 +15,9 @@ CLAUDE = {"display": "mend it", "pastedContents": {}, "timestamp": 1770000000000
 CONTINUE = {"sessionId": "zq", "title": "T", "dateCreated": "1770000000000", "workspaceDirectory": "/home/zq"}
 CLINE = {"id": "1770000000000", "ts": 1, "task": "mend it", "tokensIn": 1, "tokensOut": 2, "totalCost": 0.1}
 OPENCODE = {"id": "ses_zq", "projectID": "p", "directory": "/home/zq", "title": "T", "time": {"created": 1}}
+KIRO = {"session_id": "zq", "cwd": "/home/zq", "title": "T", "session_state": {"version": "v1"}}
+TRACE = {"traceSchema": "openclaw-trajectory", "type": "session.started", "sessionId": "zq", "data": {}}
+GATEWAY = {"agent:main:main": {"sessionId": "zq", "updatedAt": 1770000000000}}
 DEVIN = ("CREATE TABLE sessions (id TEXT)", "CREATE TABLE message_nodes (node_id TEXT)")
 WARP = ("CREATE TABLE agent_conversations (id TEXT)", "CREATE TABLE ai_queries (exchange_id TEXT)")
 
@@ -28,6 +31,9 @@ WARP = ("CREATE TABLE agent_conversations (id TEXT)", "CREATE TABLE ai_queries (
         (json.dumps([CONTINUE]).encode(), "the list of Continue's sessions"),
         (json.dumps([CLINE]).encode(), "bring tasks/ID/ui_messages.json"),
         (json.dumps(OPENCODE).encode(), "bring opencode.db"),
+        (json.dumps(KIRO).encode(), "the state of a session of Kiro's CLI"),
+        (json.dumps(GATEWAY).encode(), "the list of an OpenClaw or Hermes gateway's sessions"),
+        (b"\n".join([json.dumps(TRACE).encode()] * 2), "the trace that OpenClaw keeps beside a session"),
         (database(*DEVIN), "the store of Devin's CLI"),
         (database(*WARP), "the store of Warp"),
     ],

@@ -85,6 +85,25 @@ def test_a_command_that_a_person_ran_in_crush_is_their_call() -> None:
     assert result.tool and result.tool.status == "error"
 
 
+def test_a_session_that_crush_prints_is_as_in_its_store() -> None:
+    about = {"id": "hash", "uuid": "s1", "title": "Oil", "created": AT, "modified": AT, "cost": 0.5, "prompt_tokens": 9,
+             "completion_tokens": 4}  # fmt: skip
+    parts = [
+        {"type": "text", "text": "I look"},
+        {"type": "tool_call", "tool_call_id": "c", "name": "ls", "input": "{}"},
+    ]
+    result = {"type": "tool_result", "tool_call_id": "c", "name": "ls", "content": "linseed"}
+    messages = [{"id": "m1", "role": "assistant", "model": "sand-1", "created": AT, "parts": parts},
+                {"id": "m2", "role": "tool", "created": AT, "parts": [result]}]  # fmt: skip
+    found = told(document({"meta": about, "messages": messages}), "crush")
+    assert said(found) == [("model_request", ""), ("agent_message", "I look"), ("tool_call", ""),
+                           ("tool_result", "linseed")]  # fmt: skip
+    whole = session(found)
+    assert (whole.external_id, whole.title, whole.model, tokens(found)) == ("s1", "Oil", "sand-1", [0, 0, 0, 0])
+    call, result_event = events(found)[-2:]
+    assert result_event.parent == call.key
+
+
 # --- Kiro ---
 
 HISTORY = [{"message": {"role": "user", "content": "Oil it", "id": "u"}},
@@ -150,6 +169,12 @@ def test_sessions_that_hermes_exports_have_their_tokens() -> None:
     found = told(jsonl(WHOLE | {"messages": [message]}, WHOLE | {"id": "s2", "messages": [message]}), "hermes-store")
     assert tokens(found) == [18, 0, 0, 8]
     assert {draft.external_id for draft in found if isinstance(draft, SessionDraft)} == {"s1", "s2"}
+
+
+def test_a_conversation_that_hermes_saves_is_read() -> None:
+    messages = [{"role": "user", "content": "Oil it"}, {"role": "assistant", "content": "Oiled."}]
+    found = told(document({"model": "sand-1", "session_start": AT, "messages": messages}), "hermes")
+    assert said(found) == [("user_message", "Oil it"), ("agent_message", "Oiled.")]
 
 
 # --- Vibe ---

@@ -35,8 +35,10 @@ def detect(head: Head) -> bool:
         return True
     if any(map(_is_trajectory, head.records[:3])):
         return True
-    told = head.shape.get("messages") == "[" and isinstance(head.shape.get("session_id"), str)
-    return told and len(HEADER & head.keys) > 1
+    if head.shape.get("messages") != "[":
+        return False
+    saved = {"model", "session_start"} <= head.keys  # what /save writes names no session
+    return saved or (isinstance(head.shape.get("session_id"), str) and len(HEADER & head.keys) > 1)
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:

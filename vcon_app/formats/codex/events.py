@@ -135,6 +135,18 @@ def guardian(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> It
         yield line.event("system", why, parent=parent, tool=tool, data=data)
 
 
+def asked(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
+    """A person was asked to allow a call, or to answer a question."""
+    call_id = id_of(payload.get("call_id"))
+    call = reading.calls.get(call_id)
+    words = " ".join(text_of(word) for word in list_of(payload.get("command")))
+    questions = (text_of(dict_of(one).get("question")) for one in list_of(payload.get("questions")))
+    text = "\n".join(filter(None, questions)) or text_of(payload.get("reason")) or words
+    tool = ToolDraft(call_id, call.name if call else None)
+    data = {"type": "requested", "event": payload["type"]} | scalars_of(payload, COMMON)
+    yield line.event("approval", text, tool=tool, parent=call.key if call else None, data=data)
+
+
 def review_ended(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """A code review and what it found."""
     review = dict_of(payload.get("review_output"))
@@ -242,6 +254,7 @@ HANDLERS: dict[str, ItemHandler] = {
          "dynamic_tool_call_request", "dynamic_tool_call_response"), ended),
     "patch_apply_end": file_change,
     "guardian_assessment": guardian,
+    **dict.fromkeys(("exec_approval_request", "apply_patch_approval_request", "request_user_input"), asked),
     "exited_review_mode": review_ended,
     "thread_name_updated": named,
     "thread_goal_updated": goal,
@@ -251,7 +264,10 @@ HANDLERS: dict[str, ItemHandler] = {
     **dict.fromkeys(
         ("task_started", "turn_started", "context_compacted", "entered_review_mode", "thread_settings_applied",
          "warning", "guardian_warning", "background_event", "deprecation_notice", "model_reroute", "plan_update",
-         "turn_diff", "exec_command_begin", "mcp_tool_call_begin", "web_search_begin", "patch_apply_begin"),
+         "turn_diff", "exec_command_begin", "mcp_tool_call_begin", "web_search_begin", "patch_apply_begin",
+         "exec_command_output_delta", "session_configured", "shutdown_complete", "conversation_path",
+         "get_history_entry_response", "mcp_list_tools_response", "list_custom_prompts_response",
+         "elicitation_request", "realtime_conversation_closed"),
         setting_event,
     ),
     "item_completed": item_completed,

@@ -155,6 +155,7 @@ HANDLERS: dict[str, ItemHandler] = {
     "ghost_snapshot": snapshot,
     "compaction": compaction,
     "context_compaction": compaction,
+    "compaction_summary": compaction,
     "additional_tools": tools,
 }  # fmt: skip
 

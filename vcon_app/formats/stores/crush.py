@@ -1,4 +1,5 @@
-"""Crush (Charm): ``.crush/crush.db`` of a project. The first OpenCode, which it came from, has the same tables.
+"""Crush (Charm): ``.crush/crush.db`` of a project, or what ``crush session show --json`` prints of one of its sessions.
+The first OpenCode, which it came from, has the same tables.
 
 Tokens of a session are those of its last response, so they are shown and never counted; its cost is a sum, in which
 that of its sub-agents is once more.
@@ -6,7 +7,7 @@ that of its sub-agents is once more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any, BinaryIO
 
@@ -17,8 +18,10 @@ from ..common.apis.openai import arguments_of
 from ..common.calls import id_of
 from ..common.facts import ID_LIMIT
 from ..common.head import Head
+from ..common.jsonio import dumps
 from ..common.lines import Item, Line
-from ..common.sqlite.opening import Store
+from ..common.records import part_of, records
+from ..common.sqlite.opening import Store, is_sqlite
 from ..common.sqlite.rows import json_of, line_of, read_store, session_of
 from ..common.times import moment_of
 from ..common.values import dict_of, list_of, money_of, scalars_of, text_of
@@ -34,13 +37,33 @@ CONTENT = frozenset({"content"})
 
 def detect(head: Head) -> bool:
     """By its table of messages and the two kinds of tokens of a session."""
+    if "meta.completion_tokens" in head.shape and head.shape.get("messages") == "[":
+        return True
     sessions = head.has_table("sessions", "id", "prompt_tokens", "completion_tokens", "cost")
     return sessions and head.has_table("messages", "session_id", "role", "parts", "model")
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
-    """Drafts of all sessions of a store, a row in memory at a time. Raises ``FormatError``."""
+    """Drafts of all sessions of a store, a row in memory at a time, or of one. Raises ``FormatError``."""
+    if not is_sqlite(source):
+        return CrushReading(Decimal(0)).run(_shown(records(source, NAME)))
     return read_store(source, SPEC.title, _sessions)
+
+
+def _shown(items: Iterable[Item]) -> Iterator[Item]:
+    """A session that was printed, as the rows that it was in the store."""
+    for item in items:
+        about = dict_of(item.value.get("meta")) if isinstance(item, Line) else {}
+        if not isinstance(item, Line) or not about:
+            yield item
+            continue
+        times = {"created_at": about.get("created"), "updated_at": about.get("modified")}
+        row = {**about, **times, "id": about.get("uuid") or about.get("id")}
+        yield Line(row, f"{item.pointer}/meta", dumps(row), None, about_session=True)
+        for index, message in enumerate(map(dict_of, list_of(item.value.get("messages")))):
+            parts = [{"type": part.get("type"), "data": part} for part in map(dict_of, list_of(message.get("parts")))]
+            told = {**message, "created_at": message.get("created"), "parts": parts}
+            yield part_of(item, told, f"/messages/{index}")
 
 
 def _sessions(store: Store) -> Iterator[Iterator[Draft]]:
@@ -90,7 +113,7 @@ class CrushReading(AgentReading):
         self._passed_on = passed_on
 
     def note(self, line: Line) -> None:
-        if not line.pointer.startswith("/sessions/"):
+        if not line.about_session:
             return
         value, facts = line.value, self.facts
         self.claim(value.get("id"))
@@ -100,7 +123,7 @@ class CrushReading(AgentReading):
 
     def events(self, line: Line) -> Iterator[Draft]:
         value = line.value
-        if line.pointer.startswith("/sessions/"):
+        if line.about_session:
             yield from self._session(line, value)
         elif line.pointer.startswith("/files/"):
             data = {"path": text_of(value.get("path"))[:1000]} | scalars_of({"version": value.get("version")})
@@ -188,5 +211,7 @@ def _piece(part: dict[str, Any], path: str) -> Piece:
         )  # fmt: skip
     if kind in ("image_url", "binary"):
         place = data.get("Path") or (None if text_of(data.get("url")).startswith("data:") else data.get("url"))
-        return piece_of({"type": "image", **scalars_of({"mime": data.get("MIMEType"), "path": place})}, path)
+        return piece_of(
+            {"type": "image", **scalars_of({"mime": data.get("MIMEType", data.get("mime_type")), "path": place})}, path
+        )
     return Piece("unknown", path=path, value=part, data={"what": f"part {str(kind)[:100]!r}"})

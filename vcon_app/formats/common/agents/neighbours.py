@@ -52,6 +52,14 @@ NEIGHBOURS = (
         "id projectID directory time",
         "what OpenCode keeps about a session, without a message: bring opencode.db, or what opencode export gives",
     ),
+    _keys(
+        "session_id cwd session_state",
+        "the state of a session of Kiro's CLI, without a message: bring the .jsonl of the same name beside it",
+    ),
+    _keys(
+        "traceSchema sessionId",
+        "the trace that OpenClaw keeps beside a session: bring the .jsonl that is named by the session alone",
+    ),
     _tables(
         "sessions message_nodes",
         "the store of Devin's CLI, which is not read here: bring the session as another format, ATIF for one",
@@ -67,6 +75,10 @@ def neighbour_of(head: Head) -> str:
     """What the file is, and what to bring; "" for one that is none of these."""
     items = {path.removeprefix("item.") for path in head.shape if path.startswith("item.")}
     names = head.keys or items
+    if names and all(name.startswith("agent:") for name in names):
+        return (
+            "the list of an OpenClaw or Hermes gateway's sessions: bring the .jsonl files beside it, named by their ids"
+        )
     return next(
         (
             one.what for one in NEIGHBOURS
