@@ -71,6 +71,21 @@ def test_events_of_a_server_and_of_the_log_of_a_screen_are_the_same() -> None:
     assert session(told(jsonl(*sent), "codex")).external_id == THREAD
 
 
+@pytest.mark.parametrize("change", [{"add": {"content": "a\n"}}, {"type": "add", "content": "a\n"}])
+def test_a_patch_of_the_core_is_told_once_with_its_files(change: dict[str, Any]) -> None:
+    begun = core("patch_apply_begin", call_id="p", changes={"/w/a": change})
+    for ended in ({}, {"changes": {"/w/a": change}}):
+        values = [core("task_started"), begun, core("patch_apply_end", call_id="p", success=True, **ended)]
+        assert said(values) == [("file_change", "--- /w/a\n+++ /w/a\n@@ -0,0 +1,1 @@\n+a\n")]
+
+
+def test_a_thread_that_the_app_server_gives_back_is_a_session() -> None:
+    items = [{"type": "userMessage", "id": "u", "content": [{"type": "text", "text": "Oil it"}]},
+             {"type": "agentMessage", "id": "a", "text": "Oiled."}]  # fmt: skip
+    found = said([{"id": 1, "result": {"thread": {"id": THREAD, "turns": [{"id": "t", "items": items}]}}}])
+    assert found == [("user_message", "Oil it"), ("agent_message", "Oiled.")]
+
+
 def test_two_dialects_of_one_server_are_told_once() -> None:
     begun = {"id": 1, "result": {"thread": {"id": THREAD}, "model": "sand-1", "cwd": "/w"}}
     asked = {"id": 2, **rpc("turn/start", input=[{"type": "text", "text": "Oil it"}])}

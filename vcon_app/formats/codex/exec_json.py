@@ -191,8 +191,9 @@ class ExecReading(FactsReading):
     def _part(self, line: Line, item: dict[str, Any], stage: str, told: Told) -> Iterator[EventDraft]:
         kind = text_of(item.get("type") or item.get("item_type"))
         item_id = id_of(item.get("id"))
-        if told.get("past") and item_id in self._done:
-            yield line.event("system", data={"type": stage, "item_type": kind[:100], "repeated": True})
+        if (told.get("past") or told.get("again")) and item_id in self._done:
+            yield line.event("system", data={"type": stage, "item_type": kind[:100], "repeated": True}
+                             | scalars_of({"status": item.get("status")}))  # fmt: skip
             return
         if item_id and stage == "item.completed":
             self._done[item_id] = None

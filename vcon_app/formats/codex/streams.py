@@ -45,7 +45,8 @@ def is_stream(lines: list[dict[str, Any]]) -> bool:
 def _is_ours(line: dict[str, Any]) -> bool:
     method, params = text_of(line.get("method")), line.get("params")
     spoken = isinstance(params, dict) and (method.startswith(METHODS) or method in CALLS_OF_CLIENTS)
-    return spoken or text_of(dict_of(line.get("msg")).get("type")) in EVENTS
+    read = isinstance(dict_of(dict_of(line.get("result")).get("thread")).get("turns"), list)
+    return spoken or read or text_of(dict_of(line.get("msg")).get("type")) in EVENTS
 
 
 def opened(value: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def _passing(kind: str, event: dict[str, Any]) -> list[Told]:
 
 
 REPEATED = frozenset({
-    "item_started", "item_completed", "raw_response_item", "web_search_begin", "patch_apply_begin", "turn_diff",
+    "item_started", "item_completed", "raw_response_item", "web_search_begin", "turn_diff",
     "mcp_startup_update", "mcp_startup_complete", "image_generation_begin", "exec_command_output_delta",
 })  # fmt: skip
 
@@ -124,11 +125,18 @@ def _mcp(event: dict[str, Any]) -> list[Told]:
 
 
 def _patch(event: dict[str, Any]) -> list[Told]:
-    changes = [{**dict_of(change), "path": path} for path, change in dict_of(event.get("changes")).items()]
-    held = [{**change, "kind": change.get("type") or next(iter(change), "")} for change in changes]
+    """A patch, when it begins and again when it has ended; old versions name the files at its beginning only."""
+    changes = [_changed(path, dict_of(change)) for path, change in dict_of(event.get("changes")).items()]
     success = event.get("success")
     status = "completed" if success else "failed" if success is False else event.get("status")
-    return [_part(event, "file_change", {"changes": held, "status": status})]
+    told = _part(event, "file_change", {"changes": changes, "status": status})
+    return [{**told, "type": "item.completed", "again": True}]
+
+
+def _changed(path: str, change: dict[str, Any]) -> Told:
+    """One file: what was done with it is a member, or the name of the only one."""
+    kind = text_of(change.get("type")) or next(iter(change), "")
+    return {**dict_of(change.get(kind)), **change, "path": path, "kind": kind}
 
 
 def _part(event: dict[str, Any], kind: str, item: Told) -> Told:
@@ -157,7 +165,7 @@ CORE: dict[str, Callable[[dict[str, Any]], list[Told]]] = {
         _said("reasoning", event.get("text"))]),
     **dict.fromkeys(("exec_command_begin", "exec_command_end"), _command),
     **dict.fromkeys(("mcp_tool_call_begin", "mcp_tool_call_end"), _mcp),
-    "patch_apply_end": _patch,
+    **dict.fromkeys(("patch_apply_begin", "patch_apply_end"), _patch),
     "web_search_end": lambda event: [_part(event, "web_search", {
         "query": event.get("query"), "action": event.get("action")})],
     "view_image_tool_call": lambda event: [{"type": "item.completed", "item": {
