@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 
+from . import zstandard
 from .agents.neighbours import neighbour_of
 from .head import SIZES, Head
 from .jsonio import Unreadable, loads
@@ -36,7 +37,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"-----BEGIN PUBLIC KEY", f"a public key: {_TRUST}"),
     (b"-----BEGIN ", "a key or a certificate (PEM)"),
 )
-_GZIP = b"\x1f\x8b"
+_PACKED = {b"\x1f\x8b": "gzip", zstandard.MAGIC: "Zstandard"}
 SHOWN_KEYS = 12
 EXACT = SIZES[1]
 """Up to here a file is parsed again to say where its JSON breaks off; beyond, its first keys must do."""
@@ -47,11 +48,12 @@ def describe(head: Head, *, complete: bool) -> str:
 
     ``complete`` says that ``head`` holds the whole file. Never raises.
     """
-    if head.raw[:2] != _GZIP:
+    packing = next((name for magic, name in _PACKED.items() if head.raw.startswith(magic)), "")
+    if not packing:
         return f"it is {_of_data(head, complete)}"
     if head.data is head.raw:
-        return "it starts like a gzip file, but cannot be unpacked"
-    return f"it is a gzip file of something that is {_of_data(head, complete=False)}"
+        return f"it starts like a {packing} file, but cannot be unpacked"
+    return f"it is a {packing} file of something that is {_of_data(head, complete=False)}"
 
 
 def _of_data(head: Head, complete: bool) -> str:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 
 import ijson
 
-from . import utf16
+from . import utf16, zstandard
 from .jsonio import MAX_DEPTH, Unreadable, loads
 from .sqlite.opening import Tables, tables_in
 from .streamed import PIECE, Pieces, parsed
@@ -30,7 +30,7 @@ OPENED = re.compile(r"[\s,]*\{")
 LONG = re.compile(rb"(?<![\d.eE+-])-?\d{19,}(?![\d.eE])")
 """Integers that ijson refuses to read, of more than 64 bits, as tools write them in nanoseconds or from floats."""
 MARKS = {"start_map": "{", "start_array": "["}
-DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError)
+DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError)
 """What reading from ``open_plain`` raises where the compressed data is damaged or cut off."""
 
 
@@ -38,10 +38,12 @@ class Head:
     """The first bytes of a document (unpacked, in UTF-8) and what they look like as JSON."""
 
     def __init__(self, data: bytes, size: int = SIZES[0]) -> None:
-        """``size`` bounds what a gzip body may grow to (zip bombs); plain bytes are taken as they are."""
+        """``size`` bounds what a packed body may grow to (zip bombs); plain bytes are taken as they are."""
         self.raw = data
         self.size = size
         self.data = _gunzip(data, size) if data[:2] == b"\x1f\x8b" else data
+        if data.startswith(zstandard.MAGIC):
+            self.data = zstandard.begun(data, size)
         if data[:2] in utf16.MARKS:
             self.data = utf16.as_utf8(data)
 
@@ -180,11 +182,13 @@ def _gunzip(data: bytes, size: int) -> bytes:
 
 
 def open_plain(source: BinaryIO) -> BinaryIO:
-    """The same stream from its start; decompressed on the way when it starts with the gzip magic, and as UTF-8 when it
-    says that it is UTF-16."""
+    """The same stream from its start; unpacked on the way when it starts with the magic of gzip or of Zstandard, and
+    as UTF-8 when it says that it is UTF-16."""
     source.seek(0)
-    magic = source.read(2)
+    magic = source.read(4)
     source.seek(0)
-    if magic in utf16.MARKS:
+    if magic[:2] in utf16.MARKS:
         return utf16.open_utf16(source)
-    return cast(BinaryIO, gzip.GzipFile(fileobj=source, mode="rb")) if magic == b"\x1f\x8b" else source
+    if magic == zstandard.MAGIC:
+        return zstandard.open_zstd(source)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=source, mode="rb")) if magic[:2] == b"\x1f\x8b" else source

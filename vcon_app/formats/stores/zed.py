@@ -7,7 +7,6 @@ last request for each prompt and no sum. From ``crates/agent/src/db.rs`` and ``t
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -24,20 +23,14 @@ from ..common.sqlite.opening import Row, Store, is_sqlite
 from ..common.sqlite.rows import json_of, line_of, read_store
 from ..common.times import moment_of
 from ..common.values import count_of, dict_of, first_text, list_of, scalars_of, text_of
+from ..common.zstandard import OPTIONS, zstd
 from ..contract import Spec
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 NAME = "zed"
 SPEC = Spec(name=NAME, title="Zed", grows="lines")
 TABLE = "threads"
 RECORD = "acpx.session."
 COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
-WINDOW_LOG = 27
-"""Of 128 MB: what the library itself allows, said here because a frame may ask for 2 GB."""
 
 
 def detect(head: Head) -> bool:
@@ -98,7 +91,7 @@ def _unpacked(data: Any) -> tuple[bytes, str]:
     """The bytes in a frame of Zstandard, or why there are none."""
     if not isinstance(data, bytes):
         return b"", "its record is no bytes"
-    unpacker = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})
+    unpacker = zstd.ZstdDecompressor(options=OPTIONS)
     try:
         found = unpacker.decompress(data, MAX_DOCUMENT)
     except zstd.ZstdError as error:

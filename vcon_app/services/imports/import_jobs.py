@@ -19,7 +19,7 @@ from sessions_app.services import agents, audit, fair_queue, task_queue
 from sessions_app.services.log.sanitise import text
 from vcon_app import registry
 from vcon_app.drafts import FormatError, Signature
-from vcon_app.formats.common import zips
+from vcon_app.formats.common import zips, zstandard
 from vcon_app.models import Import, ImportedSession
 
 from .. import import_notices, memory, task_names
@@ -97,7 +97,7 @@ def start_import(
 
 def _is_big(size: int, head: bytes) -> bool:
     """Whether a file waits with those that take long, by its size and its first bytes."""
-    packed = head[:4] in zips.MAGIC or head.startswith(GZIP)
+    packed = head[:4] in zips.MAGIC or head.startswith((GZIP, zstandard.MAGIC))
     return size > (BIG_BYTES // UNPACKED if packed else BIG_BYTES)
 
 
