@@ -29,7 +29,7 @@ def plain(attributes: Any) -> dict[str, Any]:
             return attributes
         return {long: value for name, held in attributes.items() for long, value in _dotted(name, held, name in SPACES)}
     pairs = (item for item in list_of(attributes) if isinstance(item, dict) and isinstance(item.get("key"), str))
-    return {item["key"]: _value(item.get("value"), 0) for item in pairs}
+    return {item["key"]: plain_value(item.get("value")) for item in pairs}
 
 
 def _dotted(name: str, value: Any, opens: bool, level: int = 0) -> Iterator[tuple[str, Any]]:
@@ -41,7 +41,7 @@ def _dotted(name: str, value: Any, opens: bool, level: int = 0) -> Iterator[tupl
         yield name, value
 
 
-def _value(value: Any, level: int) -> Any:
+def plain_value(value: Any, level: int = 0) -> Any:
     """An ``AnyValue``: 64-bit integers are text in JSON (protobuf's mapping), names are in either case.
 
     Some serialisers write the kinds that it is not beside it, as null.
@@ -53,10 +53,10 @@ def _value(value: Any, level: int) -> Any:
     if name == "intvalue":
         return _integer(inner)
     if name == "arrayvalue":
-        return [_value(item, level + 1) for item in list_of(dict_of(inner).get("values"))]
+        return [plain_value(item, level + 1) for item in list_of(dict_of(inner).get("values"))]
     if name == "kvlistvalue":
         pairs = (item for item in list_of(dict_of(inner).get("values")) if isinstance(item, dict))
-        return {str(item.get("key")): _value(item.get("value"), level + 1) for item in pairs}
+        return {str(item.get("key")): plain_value(item.get("value"), level + 1) for item in pairs}
     return inner
 
 

@@ -60,6 +60,11 @@ NEIGHBOURS = (
         "traceSchema sessionId",
         "the trace that OpenClaw keeps beside a session: bring the .jsonl that is named by the session alone",
     ),
+    _keys(
+        "resourceLogs",
+        "logs that OpenTelemetry exported, of no agent that is known here: bring its spans, or its files",
+    ),
+    _keys("resourceMetrics", "metrics that OpenTelemetry exported, numbers without a message: bring spans or logs"),
     _tables(
         "sessions message_nodes",
         "the store of Devin's CLI, which is not read here: bring the session as another format, ATIF for one",
