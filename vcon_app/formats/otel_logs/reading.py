@@ -32,8 +32,8 @@ PEOPLE = ("user", "person")
 """How a source of a decision begins that is a person."""
 TOLD = frozenset({
     "prompt", "response_text", "request_text", "arguments", "function_args", "output", "tool_parameters", "tool_input",
-    "error", "error.message", "error_message", "event.timestamp", "user.email", "user.account_uuid", "user.id",
-    "organization.id", "user.account_id", "installation.id",
+    "error", "error.message", "error_message", "event.timestamp", "event.name",
+    "session.id", "conversation.id", "user.email", "user.account_uuid", "user.id", "organization.id", "user.account_id", "installation.id",
 })  # fmt: skip
 """Attributes that are told as text or arguments, and who was signed in."""
 
@@ -63,7 +63,7 @@ class LogReading(AgentReading):
     title = "Agent"
     ids = ()
     repeated = frozenset({
-        "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "request_text",
+        "/name", "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "request_text",
         "response_text", "metadata", "user.email", "user.account_uuid", "user.id", "organization.id",
     })  # fmt: skip
 

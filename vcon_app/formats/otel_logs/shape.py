@@ -60,7 +60,7 @@ def _told(record: dict[str, Any], resource: dict[str, Any]) -> dict[str, Any]:
     if not name.startswith(tuple(PROGRAMS)) and text_of(body).startswith(tuple(PROGRAMS)):  # Claude Code's
         name = text_of(body)
     return {
-        "name": name[:200], "time": _time(record), "body": body, "attributes": attributes,
+        "name": name[:200], "time": _time(record), "body": None if body == name else body, "attributes": attributes,
         "span": text_of(record.get("spanId") or record.get("span_id") or context.get("spanId"))[:200],
         "session": (first_text_of(attributes, SESSIONS) or first_text_of(resource, SESSIONS))[:200],
         "trace": text_of(record.get("traceId") or record.get("trace_id") or context.get("traceId"))[:200],
