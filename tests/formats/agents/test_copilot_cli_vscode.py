@@ -158,7 +158,7 @@ def test_a_log_that_is_read_again_and_again_while_it_grows_doubles_and_loses_not
     ]
     for part in parts:
         assert part == whole[: len(part)]
-    assert [len(part) for part in parts[:8]] == [0] * 8 and len(parts[8]) == len(whole) - 1
+    assert [len(part) for part in parts[:8]] == [0] * 8 and len(parts[8]) == len(whole) - 2
 
 
 def test_every_part_of_a_log_gives_the_first_events_of_the_whole() -> None:
@@ -176,3 +176,58 @@ def test_an_answer_that_has_not_ended_is_said_to_be_there_and_read_where_somebod
     assert (asked.text, [event.kind for event in answer]) == (
         "Sort.", ["agent_message", "tool_call", "approval", "tool_result", "agent_message"],
     )  # fmt: skip
+
+
+def test_a_question_to_the_person_is_told_with_what_was_chosen() -> None:
+    carousel = {
+        "kind": "questionCarousel", "resolveId": "c9", "message": {"value": "Two things"}, "isUsed": True,
+        "questions": [
+            {"id": "q1", "title": "Order", "message": "Which way?", "options": [{"label": "Up"}, {"label": "Down"}]},
+            {"id": "q2", "title": "Ties"},
+        ],
+        "data": {"q1": {"selectedValue": "Up"}, "q2": "Keep them"},
+    }  # fmt: skip
+    [event] = told(carousel)
+    assert (event.kind, event.text) == (
+        "system", "Two things\nOrder\nWhich way?\n- Up\n- Down\n→ Up\nTies\n→ Keep them"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["planReview", "hook", "systemNotification", "workspaceEdit", "disabledClaudeHooks"])
+def test_parts_of_newer_versions_are_known(kind: str) -> None:
+    [event] = told({"kind": kind, "title": "Plan", "content": "1. Sort"})
+    assert (event.kind, event.text, event.data["type"]) == ("system", "Plan\n1. Sort", kind)
+
+
+def test_a_turn_that_was_cancelled_says_so_in_newer_versions_too() -> None:
+    assert [event.data for event in told(modelState={"value": 2, "completedAt": 5})] == [{"type": "interrupted"}]
+
+
+def test_the_editor_counts_the_answers_of_a_turn() -> None:
+    metadata = {"metadata": {"promptTokens": 7, "outputTokens": 3}}
+    [event] = told(result=metadata, promptTokens=900, completionTokens=40, copilotCredits=1.5)
+    assert event.usage and (event.usage.input_tokens, event.usage.output_tokens) == (900, 40)
+    assert event.data["credits"] == 1.5
+    [older] = told(result=metadata)
+    assert older.usage and (older.usage.input_tokens, older.usage.output_tokens) == (7, 3)
+
+
+def test_calls_of_a_sub_agent_stand_below_the_call_that_started_it() -> None:
+    special = {"kind": "subagent", "agentName": "Scout", "prompt": "Look", "description": "A look", "result": "Seen."}
+    started = tool(None, toolCallId="s1", isComplete=True, toolSpecificData=special)
+    terminal = {"kind": "terminal", "commandLine": {"original": "ls"}, "terminalCommandOutput": {"text": "a.txt"},
+                "terminalCommandState": {"exitCode": 2}}  # fmt: skip
+    inner = tool(None, toolCallId="i1", isComplete=True, subAgentInvocationId="s1", toolSpecificData=terminal)
+    call, result, below, ended = told(started, inner)
+    assert call.tool and below.tool and ended.tool
+    assert call.tool.arguments == {"description": "A look", "prompt": "Look", "agentName": "Scout"}
+    assert (result.text, ended.text, ended.tool.status, below.tool.arguments) == (
+        "Seen.", "a.txt", "error", {"command": "ls"}
+    )  # fmt: skip
+    assert (below.parent, below.depth, below.actor_kind, below.actor_name) == (call.key, 1, "subagent", "Scout")
+
+
+def test_what_the_editor_asked_by_itself_is_not_said_by_a_person() -> None:
+    request = {"requestId": "r1", "message": {"text": "The terminal ended."}, "response": [], "isSystemInitiated": True}
+    data = json.dumps({"sessionId": "v1", "responderUsername": "Copilot", "requests": [request]}, indent=1).encode()
+    assert [event.kind for event in events(drafts_of(copilot_cli, data))] == ["injected_context"]

@@ -1,7 +1,7 @@
 """Chat sessions of VS Code: a document that is rewritten. Of a log of changes to it ``vscode_log`` makes the document.
 
-From ``chatModel.ts`` and ``chatService.ts`` of VS Code 1.10x; no real file was at hand. The confirmation of a
-tool (``isConfirmed``) is a true record of who allowed it.
+From ``chatModel.ts`` and ``chatService.ts`` of VS Code 1.10x to 1.12x (https://github.com/microsoft/vscode). The
+confirmation of a tool (``isConfirmed``) is a true record of who allowed it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,19 @@ CALLS = frozenset({"toolInvocationSerialized", "toolInvocation"})
 NOTES = frozenset({
     "undoStop", "codeblockUri", "prepareToolInvocation", "mcpServersStarting", "progressMessage", "progressTask",
     "progressTaskSerialized", "extensions", "pullRequest", "command", "treeData", "multiDiffData", "move", "reference",
-    "inlineReference", "confirmation", "elicitation", "elicitationSerialized", "warning", "notebookEditGroup",
+    "inlineReference", "confirmation", "elicitation", "elicitation2", "elicitationSerialized", "warning", "hook",
+    "notebookEditGroup", "questionCarousel", "planReview", "systemNotification", "info", "infoMessage", "workspaceEdit",
+    "externalEdit", "autoModeResolution", "clearToPreviousToolInvocation", "voiceProgress", "disabledClaudeHooks",
+    "mcpAuthenticationRequired", "todoList",
 })  # fmt: skip
+CANCELLED = 2
+"""Of ``ResponseModelState``; older versions have ``isCanceled`` in its place."""
 
 
 def is_document(head: Head) -> bool:
-    """A document with chat requests."""
+    """A document with chat requests, whole or as a program cut it down."""
     shape = head.shape
-    names = ("requesterUsername", "responderUsername", "initialLocation")
+    names = ("requesterUsername", "responderUsername", "initialLocation", "requests.item.requestId")
     return shape.get("requests") == "[" and any(name in shape for name in names)
 
 
@@ -53,6 +58,8 @@ class ChatReading(Reading):
         super().__init__()
         self.facts = Facts("vscode-chat", self.title)
         self.model: str | None = None
+        self._starters: dict[str, tuple[str, str]] = {}
+        """Calls that started sub-agents: the key of each, and the agent's name."""
 
     def note_session(self, line: Line) -> bool:
         value = line.value
@@ -81,7 +88,7 @@ class ChatReading(Reading):
     def _request(self, line: Line, path: str) -> Iterator[EventDraft]:
         value, result = line.value, dict_of(line.value.get("result"))
         metadata = dict_of(result.get("metadata"))
-        yield self._asked(line, path)
+        yield self._asked(line, path, by_a_person=value.get("isSystemInitiated") is not True)
         yield from self._given(line, metadata, f"{path}/result/metadata")
         parts = [
             {"value": found} if isinstance(found, str) else dict_of(found) for found in list_of(value.get("response"))
@@ -97,19 +104,19 @@ class ChatReading(Reading):
             yield line.event(
                 "error", text_of(details.get("message")), part=":error", at_path=f"{path}/result/errorDetails"
             )
-        if value.get("isCanceled") is True:
+        if value.get("isCanceled") is True or dict_of(value.get("modelState")).get("value") == CANCELLED:
             yield line.event(
                 "status", part=":canceled", at_path=path, actor=("person", ""), data={"type": "interrupted"}
             )
-        given, output = count_of(metadata.get("promptTokens")), count_of(metadata.get("outputTokens"))
-        if given is not None or output is not None:
+        usage = _usage(value, metadata)
+        if usage:
             model = text_of(metadata.get("resolvedModel"))[:200] or self.model
             yield line.event(
                 "model_request", part=":tokens", at_path=f"{path}/result/metadata", actor=AGENT, model=model,
-                usage=Usage(input_tokens=given, output_tokens=output, quality="aggregate"), request=line.key,
+                usage=usage, request=line.key, data=scalars_of({"credits": value.get("copilotCredits")}),
             )  # fmt: skip
 
-    def _asked(self, line: Line, path: str) -> EventDraft:
+    def _asked(self, line: Line, path: str, *, by_a_person: bool) -> EventDraft:
         message, variables = line.value.get("message"), dict_of(line.value.get("variableData")).get("variables")
         attachments = [
             {"type": text_of(item.get("kind"))[:50] or "file"} | scalars_of({"title": item.get("name")})
@@ -119,6 +126,9 @@ class ChatReading(Reading):
         details = dict_of(line.value.get("result")).get("details")  # the model, and at which rate it counts
         data = scalars_of({"command": dict_of(line.value.get("slashCommand")).get("name"), "details": details})
         data |= {"attachments": attachments} if attachments else {}
+        if not by_a_person:  # the editor asks on: a terminal has ended, say
+            data |= scalars_of({"type": "system_initiated", "label": line.value.get("systemInitiatedLabel")})
+            return line.event("injected_context", text, at_path=f"{path}/message", data=data)
         return line.event("user_message", text, at_path=f"{path}/message", actor=("person", ""), data=data)
 
     def _given(self, line: Line, metadata: dict[str, Any], path: str) -> Iterator[EventDraft]:
@@ -159,7 +169,7 @@ class ChatReading(Reading):
             yield self._edited(line, part, path)
         elif isinstance(kind, str) and kind in NOTES:
             yield line.event(
-                "system", text_of_part(part), at_path=path, data={"type": kind} | scalars_of(part, frozenset({"kind"}))
+                "system", text_of_note(part), at_path=path, data={"type": kind} | scalars_of(part, frozenset({"kind"}))
             )
         else:
             yield self.unknown(line, f"response part {str(kind)[:100]!r}", part, at_path=path)
@@ -169,10 +179,16 @@ class ChatReading(Reading):
     ) -> Iterator[EventDraft]:
         """A call, who allowed it, and what came back as far as the session keeps it."""
         call_id, name = id_of(part.get("toolCallId")), text_of(asked.get("name") or part.get("toolId"))[:200]
+        special = dict_of(part.get("toolSpecificData"))
+        starter = self._starters.get(text_of(part.get("subAgentInvocationId")))
+        who = ("subagent", starter[1]) if starter else AGENT
+        line = replace(line, depth=1, parent=starter[0]) if starter else line
+        if special.get("kind") == "subagent" and call_id:
+            self._starters[call_id] = f"{line.key}:call", text_of(special.get("agentName"))[:200]
         server = _server(part)
         tool = ToolDraft(call_id, name or None, server, bounded(_arguments(part, asked), len(line.raw)))
         about = scalars_of({"title": _words(part.get("invocationMessage")), "tool_id": part.get("toolId")})
-        yield line.event("tool_call", part=":call", at_path=path, actor=AGENT, model=self.model, tool=tool, data=about)
+        yield line.event("tool_call", part=":call", at_path=path, actor=who, model=self.model, tool=tool, data=about)
         confirmed, parent = answer_of(part.get("isConfirmed")), f"{line.key}:call"
         denied = confirmed is not None and confirmed[0] == "denied"
         if confirmed:
@@ -181,9 +197,12 @@ class ChatReading(Reading):
                 "approval", part=":approval", at_path=f"{path}/isConfirmed", parent=parent, tool=tool, data=data
             )
         if part.get("isComplete") is True or answer is not None or denied:
-            text = _answer(answer) or ("" if denied else _words(part.get("pastTenseMessage")))
+            shown = text_of(special.get("result")) or text_of(dict_of(special.get("terminalCommandOutput")).get("text"))
+            text = _answer(answer) or shown or ("" if denied else _words(part.get("pastTenseMessage")))
             details = bounded(part.get("resultDetails"), len(line.raw))
-            ended = ToolDraft(call_id, name or None, server, None, details, "denied" if denied else None)
+            ended = ToolDraft(
+                call_id, name or None, server, None, details, "denied" if denied else _status(part, special)
+            )
             yield line.event(
                 "tool_result", text, part=":result", at_path=path, actor=("tool", name), parent=parent, tool=ended
             )
@@ -219,6 +238,47 @@ def text_of_part(part: dict[str, Any]) -> str:
     return _words(part.get("value")) or _words(part.get("content")) or _words(part.get("title"))
 
 
+def text_of_note(part: dict[str, Any]) -> str:
+    """What a note says; of questions to the person what was asked and answered."""
+    said = [_words(part.get(name)) for name in ("title", "subtitle", "message", "description", "value", "content")]
+    answers = dict_of(part.get("data"))
+    for question in map(dict_of, list_of(part.get("questions"))):
+        said += [_words(question.get("title")), _words(question.get("message"))]
+        said += [f"- {_words(dict_of(option).get('label'))}" for option in list_of(question.get("options"))]
+        said.append(_chosen(answers.get(text_of(question.get("id")))))
+    return "\n".join(dict.fromkeys(filter(None, said)))
+
+
+def _chosen(answer: Any) -> str:
+    told = dict_of(answer)
+    values = (told.get("selectedValue"), *list_of(told.get("selectedValues")), told.get("freeformValue"))
+    chosen = [text_of(answer), *map(_words, values)]
+    return " ".join(["\N{RIGHTWARDS ARROW}", *filter(None, chosen)]) if any(chosen) else ""
+
+
+def _status(part: dict[str, Any], special: dict[str, Any]) -> str | None:
+    """What became of a call, where its result or the terminal it ran in says so."""
+    failed, code = dict_of(part.get("resultDetails")).get("isError"), special.get("terminalCommandState")
+    code = dict_of(code).get("exitCode")
+    if failed is True or (type(code) is int and code != 0):
+        return "error"
+    return "ok" if failed is False or code == 0 else None
+
+
+def _usage(request: dict[str, Any], metadata: dict[str, Any]) -> Usage | None:
+    """Tokens of a turn. The editor counts the answers of all its responses, and the prompt of the last; older versions
+    have what the extension said of one.
+    """
+    stated = dict_of(dict_of(request.get("result")).get("usage"))
+    pairs = [(holder.get("promptTokens"), holder.get("completionTokens")) for holder in (request, stated)]
+    pairs.append((metadata.get("promptTokens"), metadata.get("outputTokens")))
+    for pair in pairs:
+        given, output = map(count_of, pair)
+        if given is not None or output is not None:
+            return Usage(input_tokens=given, output_tokens=output, quality="aggregate")
+    return None
+
+
 def _words(value: Any) -> str:
     if isinstance(value, list):
         return "\n".join(map(text_of, value))
@@ -233,6 +293,8 @@ def _arguments(part: dict[str, Any], asked: dict[str, Any]) -> Any:
     line = dict_of(special.get("commandLine"))
     if command := text_of(line.get("original") or special.get("command")):
         return {"command": command}
+    if special.get("kind") == "subagent":
+        return {name: special[name] for name in ("description", "prompt", "agentName") if special.get(name)}
     return special.get("rawInput")
 
 

@@ -33,7 +33,8 @@ PEOPLE = ("user", "person")
 TOLD = frozenset({
     "prompt", "response_text", "request_text", "arguments", "function_args", "output", "tool_parameters", "tool_input",
     "error", "error.message", "error_message", "event.timestamp", "event.name",
-    "session.id", "conversation.id", "user.email", "user.account_uuid", "user.id", "organization.id", "user.account_id", "installation.id",
+    "session.id", "conversation.id", "user.email", "user.account_uuid", "user.id", "organization.id", "user.account_id",
+    "installation.id",
 })  # fmt: skip
 """Attributes that are told as text or arguments, and who was signed in."""
 
