@@ -18,6 +18,10 @@ MOST_LINES = 80
 MARKUP = " \t\r#*->`"
 """What Markdown has at both ends of a line."""
 _LETTERS = re.compile(r"[^\W\d_]")
+_MARKED = re.compile(r"(`{1,3})(?P<code>[^`]+)\1|\*\*(?=\S)(?P<strong>[^*]+)\*\*")
+_FENCE = re.compile(r"\s*(?:(?:\\?`){3}|~~~)[^`]*")
+"""Begins or ends a block of code, its marks escaped or not."""
+_STRONG_LINE = re.compile(r"\s*\*\*[^*]+\*\*:?\s*")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _TAG = re.compile(r"</?[A-Za-z][\w.:-]{0,60}(?: [^<>]{0,200})?>")
 _BLOCK = re.compile(
@@ -89,19 +93,19 @@ def first_sentence(text: str, most: int) -> str:
     while (block := _BLOCK.match(rest)) and _LETTERS.search(_TAG.sub("", rest[block.end() :])):
         rest = rest[block.end() :]
     lines = [_TAG.sub("", line).strip() for line in rest.split("\n", MOST_LINES)[:MOST_LINES]]
-    saying = [number for number, line in enumerate(lines) if _LETTERS.search(line)]
+    saying = [number for number, line in enumerate(lines) if _LETTERS.search(line) and not _FENCE.fullmatch(line)]
     if not saying:
         return cut(shown, most)
     begin = next((number for number in saying if not _is_heading(lines[number])), saying[0])
-    said = " ".join([lines[begin], *_paragraph(lines[begin + 1 :])]).strip(MARKUP)
+    said = _bare(" ".join([lines[begin], *_paragraph(lines[begin + 1 :])])).strip(MARKUP)
     stop = _STOP.search(said)
-    return cut(_bare(said[: stop.end()] if stop else said), most)
+    return cut(said[: stop.end()] if stop else said, most)
 
 
 def _paragraph(lines: list[str]) -> Iterator[str]:
     """Lines that go on where one was broken."""
     for line in lines:
-        if not line or _LIST.match(line):
+        if not line or _LIST.match(line) or _FENCE.fullmatch(line):
             return
         yield line
 
@@ -112,15 +116,17 @@ def _is_heading(line: str) -> bool:
 
 
 def first_lines(text: str, count: int, most: int) -> str:
-    """The first lines of a message that say something, together."""
-    lines = [line.strip(MARKUP) for line in unescaped(text[:HEAD]).split("\n", MOST_LINES)[:MOST_LINES]]
-    said = " ".join([line for line in lines if _LETTERS.search(line)][:count]) or text
-    return cut(_bare(said), most)
+    """The first lines of a message that say something, together: without its headings, where it says more."""
+    written = unescaped(text[:HEAD]).split("\n", MOST_LINES)[:MOST_LINES]
+    saying = [line for line in written if _LETTERS.search(line) and not _FENCE.fullmatch(line)]
+    beyond = [line for line in saying if not (_is_heading(line.strip()) or _STRONG_LINE.fullmatch(line))]
+    said = " ".join(_bare(line.strip()).strip(MARKUP) for line in (beyond or saying)[:count]) or text
+    return cut(said, most)
 
 
 def _bare(line: str) -> str:
-    """A line of Markdown without the marks of emphasis and code."""
-    return line.replace("**", "").replace("`", "")
+    """A line of Markdown without the marks of emphasis and code: a pattern like ``**/*.py`` is neither."""
+    return _MARKED.sub(lambda found: found["code"] or found["strong"], line)
 
 
 def reason(text: str, result: Any, most: int) -> str:

@@ -124,6 +124,12 @@ def one_line(value: Any) -> str:
 
 
 @register.filter
+def beside_agent(session: Session) -> str:
+    """A title that stands behind the name of its agent: a session made for one call ends with that name itself."""
+    return one_line(session).removesuffix(f" · {one_line(session.agent.name)}")
+
+
+@register.filter
 def isolated(value: str) -> str:
     """A text within another that has no element of its own: words from right to left do not turn the others round."""
     return f"\N{FIRST STRONG ISOLATE}{value}\N{POP DIRECTIONAL ISOLATE}"

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 
 from config.database.postgres import wait_until
 from sessions_app.models import Approval, CardView, Role
-from sessions_app.services import audit
+from sessions_app.services import audit, sessions
 from sessions_app.services.approvals import decisions
 from tests.views.build import asks, session_of
 
@@ -310,3 +310,11 @@ def test_a_keyboard_of_another_script_decides_by_the_place_of_its_keys(open_page
     assert wait_until(lambda: waiting() == 1, PATIENCE)
     first.refresh_from_db()
     assert first.status == "approved"
+
+
+def test_on_a_wide_screen_a_card_without_a_conversation_has_its_place_too(open_page, agent):
+    asks(sessions.create(agent, by=audit.COMMAND, title="first_tool"), tool="first_tool")
+    page = open_page("/approvals/", viewport={"width": 2560, "height": 1440})
+    card = page.locator("#card-place .card")
+    expect(card).to_be_visible()
+    assert card.bounding_box()["width"] > 1_400

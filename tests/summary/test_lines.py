@@ -24,6 +24,8 @@ from sessions_app.summary.outcomes import outcome
         ),
         ("Mend the gate of\nthe garden, and\nthe fence\n- soon", "Mend the gate of the garden, and the fence"),
         ("**Mend** the gate", "Mend the gate"),
+        ("**Task:** mend **/*.gate", "Task: mend **/*.gate"),
+        ("Mend this\n```bash\nmake gate\n```", "Mend this"),
         ("<context>\nYour repository is a/b", "Your repository is a/b"),
         ("???", "???"),
         ("", ""),
@@ -31,6 +33,22 @@ from sessions_app.summary.outcomes import outcome
 )
 def test_the_first_sentence_says_what_was_asked(text, expected):
     assert lines.first_sentence(text, 200) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Try again:\n\n```bash\nmake gate\n```", "make gate"),
+        ("It is done:\n\\`\\`\\`json\n{}\n\\`\\`\\`\nThe gate opens", "The gate opens"),
+        ("The gate opens.\n\n## Summary\n\n- **Hinge**: `a.c` oiled", "The gate opens. Hinge: a.c oiled"),
+        ("The gate opens.\n\n**Summary**\nOiled", "The gate opens. Oiled"),
+        ("Looked for `**/*.gate` and **/*.hinge", "Looked for **/*.gate and **/*.hinge"),
+        ("**Summary**", "Summary"),
+        ("```make gate``` opens it", "make gate opens it"),
+    ],
+)
+def test_the_first_lines_of_a_message_are_no_headings_and_no_fences(text, expected):
+    assert lines.first_lines(text, 2, 200) == expected
 
 
 def test_a_text_with_real_line_breaks_is_not_unescaped():

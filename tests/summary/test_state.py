@@ -62,7 +62,7 @@ def test_the_card_of_a_run():
     assert card(RUN).split("\n") == [
         "Asked: “Mend the gate.”",
         "Did: 1 file edited · 2 commands · 1 sub-agent · 1 web page · 1 other call",
-        "Ended: “The gate is mended. Details”",
+        "Ended: “The gate is mended. A hinge was loose.”",
         "Went wrong: “Read: File does not exist” · “Bash: 1 failed, 2 passed in 1s” recovered",
         "Tests: make test: passed “3 passed in 1s” the last of 2 runs",
     ]

@@ -45,6 +45,14 @@ def test_high_risk_comes_first_then_what_expires_first_then_the_oldest(viewer, a
     assert sorted(keys, key=lambda tool: keys[tool]) == order, "a page puts a new one where the server would"
 
 
+def test_a_row_names_its_agent_once(viewer, agent):
+    for title in (f"run_sql · {agent.name}", "run_sql · warehouse", "Late orders"):
+        asks(session_of(agent, title), tool="run_sql")
+    page = viewer.get("/approvals/").content.decode()
+    rows = [" ".join(re.sub("<[^>]+>", " ", row).split()) for row in re.findall(r'class="inbox-of[^>]+>(.*?)\n', page)]
+    assert rows == [agent.name, f"{agent.name} · run_sql · warehouse", f"{agent.name} · Late orders"]
+
+
 def test_pages_of_the_list_have_every_row_once(viewer, agent, monkeypatch):
     monkeypatch.setattr("sessions_app.views.approvals.inbox.FIRST", 2)
     monkeypatch.setattr("sessions_app.views.approvals.inbox.LINES", 3)
