@@ -81,6 +81,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("approvals/<uuid:approval_id>/receipt", receipts.download, name="approval-receipt"),
     path("agents/<slug:slug>/graph.upg", graph.download, name="agent-graph-file"),
     path("demo/", demo.load, name="demo-load"),
+    path("sessions/<uuid:session_id>/export/formats", exports.formats, name="export-formats"),
     path("sessions/<uuid:session_id>/export/report", exports.report, name="export-report"),
     path("sessions/<uuid:session_id>/exports", exports.taken, name="exports-taken"),
     path(

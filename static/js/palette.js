@@ -26,8 +26,10 @@ export function openKeys() {
 
 export function begin() {
   document.dispatchEvent(new CustomEvent("palette"));
+  for (const one of document.querySelectorAll(".menu [hx-trigger*=wanted]")) htmx.trigger(one, "wanted"); // what a menu fetches itself
   find();
 }
+document.addEventListener("htmx:afterSwap", ({ target }) => { if (dialog.open && target.closest(".menu")) find(); });
 
 function find() {
   const words = field.value.trim();

@@ -360,6 +360,14 @@ def test_the_palette_finds_pages_actions_and_sessions(open_page, agent):
     page.get_by_role("heading", name="Keys").wait_for()
 
 
+def test_the_palette_offers_formats_that_a_menu_fetches_when_it_is_opened(open_page, agent):
+    session = session_of(agent, "Order 4711")
+    page = open_page(reverse("session-detail", args=[agent.pk, session.pk]))
+    page.keyboard.press("Control+k")
+    page.keyboard.type("one event a line")
+    page.get_by_role("option", name="jsonl JSON Lines").wait_for()
+
+
 def test_a_session_is_asked_for_while_the_button_of_the_mouse_is_down_and_not_seen_by_that(open_page, agent):
     session = session_of(agent, "Order 4711")
     page = open_page("/sessions/")

@@ -84,6 +84,8 @@ def test_what_lies_in_a_closed_menu_comes_when_it_is_opened(open_page, long_sess
     assert menu.locator("form").count() == 0
     menu.locator("> summary").click()
     expect(menu.get_by_text("Hand over").first).to_be_visible()
+    menu.locator(".out-more > summary").click()
+    expect(menu.locator(".out-more").get_by_text("jsonl", exact=True)).to_be_visible()
     menu.get_by_role("link", name="Limitations").first.click()  # which htmx fetches
     expect(menu.locator(".out-report").first).not_to_be_empty()
 

@@ -12,7 +12,7 @@ from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment
 from vcon_app.services.exports import export_jobs, export_options, handing_on
 
-from .parts import exports_taken
+from .parts import exports_taken, other_ways
 
 
 @require_safe
@@ -30,6 +30,15 @@ def report(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     context["title"] = would if not context["problem"] else _("No such export")
     status = 422 if context["problem"] else 200
     return page_or_fragment(request, "sessions/alone.html", "sources/_loss.html", context, status=status)
+
+
+@require_safe
+@access.viewer
+def formats(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
+    """The formats behind the first ways of the export menu, each with what can be chosen."""
+    session = access.session_read(request, session_id)
+    context = other_ways(session) | {"template": "sources/_ways.html", "title": _("Further formats")}
+    return page_or_fragment(request, "sessions/alone.html", "sources/_ways.html", context)
 
 
 @require_safe

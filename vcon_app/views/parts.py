@@ -38,7 +38,29 @@ FIRST = {
 
 
 def export_menu(request: DeskRequest, session: Session) -> Part:
-    """The ways to take a session away, what can be chosen for each, and whether its legal basis lets it go."""
+    """The ways to take a session away that nearly everybody wants, and whether its legal basis lets it go."""
+    names = export_options.formats_of(session)
+    first = [name for name in FIRST if name in names]
+    return Part(
+        "sources/_export_menu.html",
+        _ways(session, first)
+        | {
+            "others": len(names) - len(first),
+            "taken": export_log.summary_of(session.pk),
+            "may_redact": request.member.role != Role.VIEWER,
+        },
+    )
+
+
+def other_ways(session: Session) -> dict[str, Any]:
+    """What ``sources/_ways.html`` shows of the formats that the menu has behind the first: it fetches them, since few
+    want them, and they were a twentieth of the page of a session.
+    """
+    return _ways(session, [name for name in export_options.formats_of(session) if name not in FIRST])
+
+
+def _ways(session: Session, names: list[str]) -> dict[str, Any]:
+    """Ways to take a session away, what can be chosen for each, and the bases on which it may go."""
     bases = legal_basis.bases_of(session, timezone.now())
     signed, sealed = export_options.signed_formats(), export_options.encrypting_formats()
     ways = [
@@ -50,22 +72,16 @@ def export_menu(request: DeskRequest, session: Session) -> Part:
             "is_sealed": name in signed and name in sealed,
             "options": export_options.options_of(name),
         }
-        for name in export_options.formats_of(session)
+        for name in names
     ]
-    return Part(
-        "sources/_export_menu.html",
-        {
-            "session": session,
-            "first": sorted((way for way in ways if way["name"] in FIRST), key=lambda way: [*FIRST].index(way["name"])),
-            "others": [way for way in ways if way["name"] not in FIRST],
-            "recipients": recipients.candidates(session.workspace_id) if any(way["is_sealed"] for way in ways) else [],
-            "goes_on": export_options.goes_on(session),
-            "bases": bases,
-            "handing_on": legal_basis.redistribution_state(bases),
-            "taken": export_log.summary_of(session.pk),
-            "may_redact": request.member.role != Role.VIEWER,
-        },
-    )
+    return {
+        "session": session,
+        "ways": ways,
+        "recipients": recipients.candidates(session.workspace_id) if any(way["is_sealed"] for way in ways) else [],
+        "goes_on": export_options.goes_on(session),
+        "bases": bases,
+        "handing_on": legal_basis.redistribution_state(bases),
+    }
 
 
 def source_line(request: DeskRequest, session: Session, signature: Signature | None) -> Part | None:

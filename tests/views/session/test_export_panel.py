@@ -32,7 +32,9 @@ def completed_session(agent, settings, tmp_path) -> Session:
 
 
 def page(client, session: Session) -> str:
-    return on_one_line(client.get(path_of(session)))
+    """The page of a session, and what its menu fetches behind it."""
+    formats = client.get(f"/sessions/{session.pk}/export/formats", **FETCHED)
+    return on_one_line(client.get(path_of(session))) + on_one_line(formats)
 
 
 def way(html: str, format: str) -> str:
@@ -58,9 +60,20 @@ def test_every_format_is_one_form_that_works_without_javascript(viewer, complete
 
 def test_three_ways_stand_first_in_words_and_the_formats_behind_them(viewer, completed_session):
     html = page(viewer, completed_session)
-    shown, behind = html.split('<details class="out-more">')
+    shown, behind = html.split('<details class="out-more"')
     assert "<b>Share a page</b>" in shown and "<b>Hand over</b>" in shown
     assert "<b>vcon</b>" not in shown and "<b>vcon</b>" in behind and "<b>Share a page</b>" not in behind
+
+
+def test_the_formats_behind_them_are_fetched_when_they_are_opened(viewer, completed_session):
+    html, path = on_one_line(viewer.get(path_of(completed_session))), f"/sessions/{completed_session.pk}/export/formats"
+    assert f'hx-get="{path}"' in html and f'href="{path}"' in html and "<b>vcon</b>" not in html
+    alone = on_one_line(viewer.get(path))
+    assert alone.startswith("<!doctype html>") and "<b>vcon</b>" in alone and "<b>Share a page</b>" not in alone
+
+
+def test_the_formats_of_another_workspace_are_not_there(charlie, completed_session):
+    assert charlie.get(f"/sessions/{completed_session.pk}/export/formats").status_code == 404
 
 
 def test_choices_stand_only_where_they_apply(viewer, completed_session):
