@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import socket
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +29,9 @@ log = logging.getLogger(__name__)
 RECONNECT_SECONDS = 1.0
 KEEPALIVE = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 """A host that vanished is noticed within a minute; with the system's defaults after two hours."""
+QUIET_SECONDS, ANSWER_SECONDS = 20.0, 10.0
+"""After so long a backend is asked whether it is there, and for so long it is waited for: of one that hangs the kernel
+answers for ever, and every stream would say that nothing happens."""
 OF_DJANGO = ("cursor_factory", "context", "prepare_threshold")
 """Parameters of Django's connections that a plain asynchronous one cannot take."""
 
@@ -119,10 +124,12 @@ class Hub:
         while True:
             try:
                 async with await psycopg.AsyncConnection.connect(**_parameters(), autocommit=True) as listening:
-                    await listening.execute(f"LISTEN {CHANNEL}")
+                    await _listen(listening)
                     self._wake_all()
-                    async for notice in listening.notifies():
-                        self._dispatch(notice.payload)
+                    while True:
+                        async for notice in listening.notifies(timeout=QUIET_SECONDS):
+                            self._dispatch(notice.payload)
+                        await _listen(listening)
             except psycopg.Error as error:
                 log.warning("the live connection is gone, trying again: %s", str(error).strip())
             await asyncio.sleep(RECONNECT_SECONDS)
@@ -148,6 +155,21 @@ class Hub:
             self._changes[topic] += 1
             for reader in self._readers[topic]:
                 reader.note_changes(topics)
+
+
+async def _listen(listening: psycopg.AsyncConnection[Any]) -> None:
+    """Listen, or go on doing so. Raises ``psycopg.Error`` where the backend does not answer in time."""
+    hang_up = asyncio.get_running_loop().call_later(ANSWER_SECONDS, _hang_up, listening.fileno())
+    try:
+        await listening.execute(f"LISTEN {CHANNEL}")
+    finally:
+        hang_up.cancel()
+
+
+def _hang_up(descriptor: int) -> None:
+    # A cancelled query is waited for until the backend says so, which one that hangs never does.
+    with socket.socket(fileno=os.dup(descriptor)) as line:
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def _parameters() -> dict[str, Any]:

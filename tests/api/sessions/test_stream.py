@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from contextlib import AsyncExitStack
 
 import pytest
@@ -267,6 +269,47 @@ def _cut_listeners() -> None:
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'LISTEN countersign%'"
         )
         assert cursor.fetchone()[0] >= 1
+
+
+def test_the_hub_comes_back_when_the_backend_that_it_listens_to_hangs(api, session, monkeypatch):
+    monkeypatch.setattr("sessions_app.live.hub.QUIET_SECONDS", 0.2)
+    monkeypatch.setattr("sessions_app.live.hub.ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr("sessions_app.live.hub.RECONNECT_SECONDS", 0.05)
+
+    async def run():
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            await opened.next("session")
+            [backend] = await elsewhere(_listeners)
+            os.kill(backend, signal.SIGSTOP)
+            try:
+                await elsewhere(events.append, session.id, [event(text="nobody was told")], origin=links.RUNTIME)
+                return await opened.next("event")
+            finally:
+                os.kill(backend, signal.SIGCONT)
+
+    assert asyncio.run(run()).data["text"] == "nobody was told"
+
+
+def test_a_hub_that_nothing_comes_to_keeps_its_connection(api, session, monkeypatch):
+    monkeypatch.setattr("sessions_app.live.hub.QUIET_SECONDS", 0.05)
+
+    async def run():
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            await opened.next("session")
+            before = await elsewhere(_listeners)
+            await asyncio.sleep(0.5)
+            for said in ("one", "two", "three"):
+                await elsewhere(events.append, session.id, [event(text=said)], origin=links.RUNTIME)
+                assert (await opened.next("event")).data["text"] == said
+            assert await elsewhere(_listeners) == before
+
+    asyncio.run(run())
+
+
+def _listeners() -> list[int]:
+    with as_owner() as cursor:
+        cursor.execute("SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN countersign%'")
+        return [pid for (pid,) in cursor.fetchall()]
 
 
 def test_open_streams_hold_no_database_connection_of_their_own(api, session):
