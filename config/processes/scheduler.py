@@ -207,7 +207,7 @@ class Scheduler:
             message.send_if_due()
 
     def _copy_heartbeats(self) -> None:
-        while not self._stop.wait(BEAT_SECONDS):
+        while True:
             try:
                 with self._writing:
                     self._copy()
@@ -215,6 +215,8 @@ class Scheduler:
                 log.warning("the heartbeats of this host wait for the database: %s", str(fault).strip())
                 connections.close_all()
             self._copying.went_round()
+            if self._stop.wait(BEAT_SECONDS):
+                return
 
     def _copy(self) -> None:
         if not self._stop.is_set():

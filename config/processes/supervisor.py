@@ -30,6 +30,8 @@ from config.processes.parts import Part
 from config.processes.system import open_lock, try_lock
 
 READY_SECONDS = 60
+WELL_SECONDS = 20.0
+"""So long the ready line waits for ``/readyz``: a broker that is away does not keep people from the pages."""
 POLL_SECONDS = 0.2
 STDERR = 2
 OPTIONS = ("host", "port", "data_dir", "demo", "web", "workers")
@@ -184,6 +186,8 @@ class Supervisor:
             return 1
         for part in self.others:  # not earlier: on a busy machine they would take the first page's time
             self._start(self._child(part))
+        if self.web and self.others:
+            self._await_well()
         if (
             self.web
             and self.host in ANY_ADDRESS
@@ -209,6 +213,16 @@ class Supervisor:
         if fault:
             print_line(f"{fault}: see {self._logs / f'{self.web[0].name}.log'}")
         return fault is None
+
+    def _await_well(self) -> None:
+        """Wait until every part works and a scheduler leads, as ``/readyz`` says, or say that not all do."""
+        deadline = time.monotonic() + WELL_SECONDS
+        while self._status("/readyz") != 200:
+            if time.monotonic() > deadline:
+                print_line(f"not all parts work yet: {self.address}/readyz names what does not")
+                return
+            self._pause()
+            self._keep_running()
 
     def _watch(self) -> NoReturn:
         while True:

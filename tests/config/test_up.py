@@ -49,6 +49,16 @@ def test_the_sign_in_link_of_the_ready_line_works(up):
         assert page.status == 200
 
 
+def test_all_parts_work_and_a_scheduler_leads_when_the_ready_line_comes(tmp_path):
+    """Else who starts it and asks at once is told that nothing that is due is called."""
+    running = start(tmp_path)
+    try:
+        assert serves(running.address + "readyz")
+    finally:
+        running.process.terminate()
+        running.process.wait(timeout=60)
+
+
 def test_a_second_up_on_the_same_data_directory_is_refused(up):
     assert "another `up` runs on" in refusal(up.data_dir, "--port", "0")
 
@@ -105,7 +115,6 @@ def test_a_database_that_cannot_be_reached_is_one_line(up, tmp_path, url, said):
 
 
 def test_management_command_works_beside_a_running_up(up):
-    assert wait_until(lambda: serves(up.address + "readyz"), seconds=60)  # the scheduler starts after the first page
     done = subprocess.run([*MANAGE, "doctor"], env=environment(up.data_dir), capture_output=True, text=True)
     assert (done.returncode, done.stdout.count("ok ")) == (0, 19), done.stdout + done.stderr
 
