@@ -212,9 +212,11 @@ def duration(milliseconds: float | None) -> str:
 
 @register.filter
 def span(timed: Any) -> SafeString:
-    """How long something with ``started_at`` and ``ended_at`` took; — while either is unknown."""
+    """How long something with ``started_at`` and ``ended_at`` took; — while either is unknown, or both are the same."""
     if timed.started_at is None or timed.ended_at is None:
         return _titled(numbers.UNKNOWN, _("the source does not say"))
+    if timed.started_at == timed.ended_at:
+        return _titled(numbers.UNKNOWN, _("all its events have the same time"))
     milliseconds = (timed.ended_at - timed.started_at).total_seconds() * 1000
     return _titled(numbers.duration(milliseconds), f"{milliseconds / 1000:,.3f} s")
 
