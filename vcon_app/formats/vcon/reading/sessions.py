@@ -12,7 +12,7 @@ from ...common.times import moment_of
 from ...common.values import dict_of, text_of, text_or_none
 from ..file import LONG_STRING, Container, Content, Elided, OpenedVcon, canonical, dumps
 from ..rules import Attachments
-from ..trace import NATIVE, Parties, Party, Step, Trace, agent_facts, extension, is_thought, member_of
+from ..trace import NATIVE, Parties, Party, Step, Trace, extension, is_thought, member_of
 
 TOP = ("uuid", "created_at", "updated_at", "extensions", "critical", "redacted", "amended", "group")
 RENAMED_SESSION = {
@@ -36,6 +36,7 @@ SHOWN_BYTES = 64 * 1024
 TOTALS = ("turns", "turn-count", "error-count", "total-tokens", "token-usage", "usage", "total-cost", "total-cost-usd",
           "cost", "stats", "totals")  # fmt: skip
 """Members of a session-trace or of its record that speak of the whole run."""
+_ANY_TOTAL = frozenset(form for name in TOTALS for form in (name, name.replace("-", "_")))
 NOT_KEPT = ("entries", "messages", "tool_calls", "recording-agent", "recording_agent")
 
 
@@ -175,9 +176,10 @@ def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: FileF
 
 def _stated(trace: Trace) -> dict[str, Json]:
     """Totals of the whole session as its trace states them; what is counted from the entries may be another number."""
+    places = [place for place in (trace.session, trace.record) if not _ANY_TOTAL.isdisjoint(place)]
     found: dict[str, Json] = {}
-    for name in TOTALS:
-        for place in (trace.session, trace.record):
+    for name in TOTALS if places else ():
+        for place in places:
             if (value := member_of(place, name)) is not None and not isinstance(value, (str, list)):
                 found.setdefault(name, value)
     return found
@@ -207,7 +209,7 @@ def _small(value: Json) -> Json:
 
 def _recorder_of(agent: Party | None) -> dict[str, str]:
     """Who recorded, as the party of the agent says: ``name/version``, or a map."""
-    recorder = agent_facts(agent.raw).get("recording-agent") if agent else None
+    recorder = agent.facts.get("recording-agent") if agent else None
     name, _, version = text_of(recorder).partition("/")
     if isinstance(recorder, dict):
         name, version = text_of(recorder.get("name")), text_of(recorder.get("version"))
@@ -217,7 +219,7 @@ def _recorder_of(agent: Party | None) -> dict[str, str]:
 def environment(trace: Trace | None, facts: FileFacts) -> dict[str, Json]:
     """``cwd``, ``branch``, ``commit``, ``repository`` from the trace, else the agent's party, and the snapshot."""
     agent = facts.people.agent
-    inner = agent_facts(agent.raw).get("environment") if agent else None
+    inner = agent.facts.get("environment") if agent else None
     found: dict[str, Json] = {"name": inner} if isinstance(inner, str) and inner else {}
     places = [member_of(trace.session, "environment"), trace.record] if trace else []
     for place in filter(None, (*places, inner, *facts.extras.environments)):

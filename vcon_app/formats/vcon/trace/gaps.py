@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ...common.values import text_or_none
-from .parties import Parties, Party, agent_facts
+from .parties import Parties, Party
 from .traces import Trace
 from .usage import FAMILIES, provider_family
 
@@ -19,7 +19,7 @@ def fill_gaps(trace: Trace, item: dict[str, Any], people: Parties) -> None:
     """``item`` is the analysis: its ``vendor`` and ``product`` identify the agent (agent_session s6.1)."""
     party = _party_of(trace, item, people)
     product = text_or_none(item.get("product"))
-    products = (text_or_none(agent_facts(party.raw).get("product")) if party else None, product)
+    products = (text_or_none(party.facts.get("product")) if party else None, product)
     named = next((name for name in products if name and is_model(name)), None)
     model = (party.model if party else None) or named
     vendor = (text_or_none(item.get("vendor")) or "").lower()

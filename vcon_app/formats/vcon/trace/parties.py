@@ -44,6 +44,14 @@ class Party:
     agent_id: str | None = None
     parent_agent_id: str | None = None
     raw: dict[str, Any] = field(default_factory=dict)
+    _facts: dict[str, Json] | None = None
+
+    @property
+    def facts(self) -> dict[str, Json]:
+        """What the party of an agent says of it, see ``agent_facts``: asked for four times in each file."""
+        if self._facts is None:
+            self._facts = agent_facts(self.raw)
+        return self._facts
 
     @property
     def is_ai(self) -> bool:
@@ -160,25 +168,23 @@ def identify_parties(
 def _party(index: int, raw: dict[str, Any], agentic: bool, listed: dict[str, dict[str, Any]]) -> Party:
     meta = dict_of(raw.get("meta"))
     kind, why = _kind(raw, meta, not SESSIONS.isdisjoint(meta), agentic, listed)
+    party = Party(index, _name(raw), kind, why, raw=raw)
     if kind not in ("agent", "subagent", "tool"):
-        return Party(index, _name(raw), kind, why, raw=raw)
-    told = agent_facts(raw, listed.get(text_or_none(raw.get("name")) or "", {}) if listed else {})
-    parent = text_or_none(told.get("parent-agent-id"))
-    if kind == "agent" and parent:
-        kind = "subagent"
+        return party
+    entry = listed.get(text_of(raw.get("name")))
+    told = agent_facts(raw, entry) if entry else party.facts
+    party.agent_id = text_or_none(told.get("agent-id"))
+    party.parent_agent_id = text_or_none(told.get("parent-agent-id"))
+    if kind == "agent" and party.parent_agent_id:
+        party.kind = "subagent"
     model = told.get("model-id") or told.get("model") or told.get("model-name")
     inner = dict_of(model)  # some write the model as a map, with its provider
     if inner:
         model = inner.get("id") or inner.get("name") or inner.get("model_id")
-    provider = (told.get(name) for name in ("provider", "model-provider", "vendor"))
-    return Party(
-        index, _name(raw), kind, why,
-        model=text_or_none(model),
-        provider=next(filter(None, map(text_or_none, (*provider, inner.get("provider")))), None),
-        agent_id=text_or_none(told.get("agent-id")),
-        parent_agent_id=parent,
-        raw=raw,
-    )  # fmt: skip
+    party.model = text_or_none(model)
+    provider = (*(told.get(name) for name in ("provider", "model-provider", "vendor")), inner.get("provider"))
+    party.provider = next(filter(None, map(text_or_none, provider)), None)
+    return party
 
 
 def agent_facts(raw: dict[str, Any], listed: dict[str, Any] | None = None) -> dict[str, Json]:
