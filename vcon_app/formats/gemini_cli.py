@@ -86,12 +86,14 @@ def _saved(head: Head) -> str | None:
     """
     for wrapper in ("", "history"):
         item = f"{wrapper}.item" if wrapper else "item"
+        if head.shape.get(wrapper) != "[" or head.shape.get(f"{item}.role") not in ("user", "model"):
+            continue
         named = {key.removeprefix(f"{item}.") for key in head.shape if key.startswith(f"{item}.")}
         ours = (
             named.isdisjoint({"id", "messageId", "parts.item.type", "parts.item.kind"})
             and head.shape.get(f"{item}.parts.item") == "{"
         )
-        if ours and head.shape.get(wrapper) == "[" and head.shape.get(f"{item}.role") in ("user", "model"):
+        if ours:
             return wrapper
     return None
 

@@ -20,6 +20,22 @@ def test_the_shape_tells_the_outer_levels_of_the_first_document() -> None:
     assert head.keys == {"a", "f", "i"}
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        b'{"a": {"b": {"c": {"d": {"e": 1}}}}, "f": [{"g": 1}, {"h": 2.5, "g": {"i": true}}], "j": null}',
+        b'[1, {"a": [[], [{"b": ""}]]}, {"c": 12345678901234567}]',
+        b'\xef\xbb\xbf{"": {"": 1, "x.y": []}, "item": [[1]], "a.b": false}',
+        b'"text"',
+        b"[]",
+    ],
+)
+def test_a_document_that_may_be_held_has_the_shape_of_one_that_is_read_piece_by_piece(document: bytes) -> None:
+    """Formats are told by it: one that is recognised in a small file is recognised in a large one."""
+    small, large = Head(document).shape, Head(document + b" " * SIZES[0], SIZES[1]).shape
+    assert list(small.items()) == list(large.items())
+
+
 @pytest.mark.parametrize("rest", [b'"', b"[1,]", b"\x97", b"NaN", b"// x", b"1" * 5_000])
 def test_keys_before_a_syntax_error_still_count(rest: bytes) -> None:
     assert Head(b'{"feed_type": "session", "x": ' + rest).shape["feed_type"] == "session"

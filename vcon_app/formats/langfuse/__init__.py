@@ -33,11 +33,10 @@ ROWS_OWN = ("parentObservationId", "usageDetails", "costDetails", "completionSta
 
 def detect(head: Head) -> bool:
     """By a trace with observations, or by the keys of an observation."""
-    return any(_is_ours({path.removeprefix(place) for path in head.shape if path.startswith(place)}, head, place)
-               for place in ("", "item."))  # fmt: skip
+    return _is_ours(head.keys, head, "") or _is_ours(head.keys_of_item, head, "item.")
 
 
-def _is_ours(keys: set[str], head: Head, place: str) -> bool:
+def _is_ours(keys: frozenset[str], head: Head, place: str) -> bool:
     listed = {name for name in ("observations", "trace.observations") if head.shape.get(f"{place}{name}") == "["}
     if head.shape.get(f"{place}trace") == "{" and listed:
         return True
