@@ -10,7 +10,7 @@ import pytest
 from tests.places import SAMPLES
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, FormatError
-from vcon_app.formats.common import utf16
+from vcon_app.formats.common.encodings import utf16
 from vcon_app.formats.common.head import open_plain
 
 ENCODINGS = {"little": ("utf-16-le", b"\xff\xfe"), "big": ("utf-16-be", b"\xfe\xff")}

@@ -11,8 +11,8 @@ from tests.formats.codex.lines import META, said
 from vcon_app import registry
 from vcon_app.drafts import FormatError
 from vcon_app.formats import codex
+from vcon_app.formats.common.encodings.zstandard import zstd
 from vcon_app.formats.common.head import DAMAGE, open_plain
-from vcon_app.formats.common.zstandard import zstd
 
 ROLLOUT = jsonl(META, said("user", "Prune."), *(said("assistant", f"Branch {number}") for number in range(2000)))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from vcon_app.formats.stores.zed import zstd
+from vcon_app.formats.common.encodings.zstandard import zstd
 
 T0 = 1_770_000_000
 

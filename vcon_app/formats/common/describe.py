@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import orjson
 
-from . import zstandard
 from .agents.neighbours import neighbour_of
+from .encodings import zstandard
 from .head import SIZES, Head
 from .jsonio import Unreadable, loads
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, cast
 import ijson
 import orjson
 
-from . import utf16, zstandard
+from .encodings import utf16, zstandard
 from .jsonio import MAX_DEPTH, Unreadable, loads
 from .sqlite.opening import Tables, tables_in
 from .streamed import PIECE, Pieces, parsed

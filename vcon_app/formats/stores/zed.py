@@ -14,6 +14,7 @@ from ...drafts import Draft, Finding, Usage
 from ..common.agents.pieces import Piece, pieces_of, readable
 from ..common.agents.reading import AgentReading, Role, unfolded
 from ..common.calls import id_of
+from ..common.encodings.zstandard import OPTIONS, zstd
 from ..common.facts import ID_LIMIT
 from ..common.head import Head
 from ..common.jsonio import dumps
@@ -23,7 +24,6 @@ from ..common.sqlite.opening import Row, Store, is_sqlite
 from ..common.sqlite.rows import json_of, line_of, read_store
 from ..common.times import moment_of
 from ..common.values import count_of, dict_of, first_text, list_of, scalars_of, text_of
-from ..common.zstandard import OPTIONS, zstd
 from ..contract import Spec
 
 NAME = "zed"

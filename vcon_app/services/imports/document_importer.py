@@ -21,7 +21,7 @@ from sessions_app.services import task_queue
 from sessions_app.services.log import file_texts, search_index
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Severity, Signature
-from vcon_app.formats.common import utf16
+from vcon_app.formats.common.encodings import utf16
 from vcon_app.formats.common.sqlite import wal
 from vcon_app.formats.common.zips import Archive
 from vcon_app.formats.vcon.file import vconz

@@ -19,7 +19,8 @@ from sessions_app.services import agents, audit, fair_queue, task_queue
 from sessions_app.services.log.sanitise import text
 from vcon_app import registry
 from vcon_app.drafts import FormatError, Signature
-from vcon_app.formats.common import zips, zstandard
+from vcon_app.formats.common import zips
+from vcon_app.formats.common.encodings import zstandard
 from vcon_app.models import Import, ImportedSession
 
 from .. import import_notices, memory, task_names
