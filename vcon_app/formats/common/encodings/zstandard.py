@@ -13,7 +13,7 @@ else:
 MAGIC = b"\x28\xb5\x2f\xfd"
 WINDOW_LOG = 27
 """Of 128 MB: what the library itself allows, said here because a frame may ask for 2 GB."""
-OPTIONS = {zstd.DecompressionParameter.window_log_max: WINDOW_LOG}
+OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: WINDOW_LOG}
 ZstdError = zstd.ZstdError
 
 
@@ -27,4 +27,4 @@ def begun(data: bytes, size: int) -> bytes:
 
 def open_zstd(source: BinaryIO) -> BinaryIO:
     """The stream unpacked while it is read. Reading raises ``ZstdError`` or ``EOFError`` for damaged data."""
-    return cast(BinaryIO, zstd.ZstdFile(source, "r", options=OPTIONS))
+    return cast(BinaryIO, zstd.ZstdFile(source, options=OPTIONS))
