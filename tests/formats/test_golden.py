@@ -47,6 +47,7 @@ AGENTS = (
     Row("hermes", ("session.json", "session.jsonl")),
     Row("kimi", ("wire.jsonl", "old-wire.jsonl", "context.jsonl"), grows=("wire.jsonl", "old-wire.jsonl")),
     Row("kiro", ("cli.jsonl", "conversation.json", "ide.json"), grows=("cli.jsonl",)),
+    Row("a2a", ("task.json",)),
     Row("mcp-log", ("log.jsonl",)),
     Row("otel-logs", ("log.jsonl",), grows=("log.jsonl",)),
     Row("openclaw-telemetry", ("telemetry.jsonl",), grows=("telemetry.jsonl",)),

@@ -182,12 +182,10 @@ def test_a_chat_with_times_as_python_writes_them_is_gptmes(time: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        {"kind": "task", "id": "t", "contextId": "c", "status": {"state": "completed"}, "history": [
-            {"role": "user", "messageId": "m", "parts": [{"kind": "text", "text": "Wind it."}]}]},
         {"id": "t", "contextId": "c", "history": [{"role": "user", "messageId": "m", "parts": [{"text": "Wind it."}]}]},
         [{"type": "message", "user": "U1", "text": "Wind it.", "ts": "1777881600.000100"}],
     ],
-    ids=["a2a", "a2a 1.0", "a chat program"],
+    ids=["a task without a state", "a chat program"],
 )  # fmt: skip
 @pytest.mark.parametrize("indent", [None, 2])
 def test_messages_of_other_programs_are_no_transcript_of_an_api(value: Any, indent: int | None) -> None:
