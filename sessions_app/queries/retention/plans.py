@@ -12,8 +12,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import F, Q
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import Approval, Comment, Event, FileChange, HiddenSpan, Session, ToolCall, Turn
 from sessions_app.summary.calls import kind_of
 
@@ -28,6 +30,30 @@ FAILED = ("error", "denied", "cancelled")
 """Statuses of calls that it keeps."""
 AUTOMATIC = (Approval.Status.AUTO_ALLOWED, Approval.Status.AUTO_DENIED)
 """Of the approvals those that nobody waited for."""
+IN_SIGHT = """
+SELECT (SELECT count(*) FROM sessions_app_event WHERE session_id = %(session)s AND depth = 0 AND kind = ANY(%(kinds)s))
+     - (SELECT coalesce(sum(messages), 0) FROM sessions_app_hiddenspan WHERE session_id = %(session)s)
+"""
+_SAID = Compiled[int](
+    lambda session_id: (
+        Event.objects.filter(session_id=session_id, kind__in=MESSAGES, depth=0)
+        .order_by("seq")
+        .values_list("seq", flat=True)
+    )
+)
+_HIDDEN = Compiled[HiddenSpan](
+    lambda session_id: HiddenSpan.objects.filter(session_id=session_id).order_by("first_seq")
+)
+_LATE = Compiled[int](
+    lambda session_id, cut: ToolCall.objects.filter(
+        Q(result_seq=None) | Q(result_seq__gte=cut), session_id=session_id, seq__lt=cut
+    ).values_list("seq", flat=True)
+)
+_WAITING = Compiled[int | None](
+    lambda session_id, cut: Approval.objects.filter(
+        session_id=session_id, status=Approval.Status.PENDING, event_seq__lt=cut
+    ).values_list("event_seq", flat=True)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +87,8 @@ class Plan:
 def plan(session: Session, strategy: Strategy, also: Collection[int] = (), *, shown_through: int = 0) -> Plan:
     """What the strategy takes of a session. ``also``: events that a model wants to be kept, too; ``shown_through``: up
     to this event all is kept, for a person showed it again."""
-    said = _said(session.pk)
-    hidden = list(HiddenSpan.objects.filter(session_id=session.pk).order_by("first_seq"))
+    said = _SAID(session.pk)  # the window is counted on the whole log, and not on what is in sight of it
+    hidden = _HIDDEN(session.pk)
     cut = _cut(session, strategy, said)
     kept = _tied(session.pk, cut)
     if strategy.kind == "keep_important":
@@ -75,19 +101,14 @@ def plan(session: Session, strategy: Strategy, also: Collection[int] = (), *, sh
 
 def messages_in_sight(session_id: UUID) -> int:
     """How many messages of a session are in sight."""
-    all_of_them = Event.objects.filter(session_id=session_id, kind__in=MESSAGES, depth=0).count()
-    return all_of_them - sum(HiddenSpan.objects.filter(session_id=session_id).values_list("messages", flat=True))
+    with connection.cursor() as cursor:
+        cursor.execute(IN_SIGHT, {"session": session_id, "kinds": list(MESSAGES)})
+        return int(cursor.fetchone()[0])
 
 
 def said_before(session_id: UUID, seq: int) -> int:
     """How many messages stand before an event."""
     return Event.objects.filter(session_id=session_id, kind__in=MESSAGES, depth=0, seq__lt=seq).count()
-
-
-def _said(session_id: UUID) -> list[int]:
-    """Numbers of all messages: the window is counted on the whole log, and not on what is in sight of it."""
-    found = Event.objects.filter(session_id=session_id, kind__in=MESSAGES, depth=0)
-    return list(found.order_by("seq").values_list("seq", flat=True))
 
 
 def _cut(session: Session, strategy: Strategy, said: list[int]) -> int:
@@ -103,10 +124,7 @@ def _cut(session: Session, strategy: Strategy, said: list[int]) -> int:
 
 def _tied(session_id: UUID, cut: int) -> set[int]:
     """Old events that belong to what stays: calls without a result or with a late one, and what waits for a person."""
-    calls = ToolCall.objects.filter(session_id=session_id, seq__lt=cut)
-    late = calls.filter(Q(result_seq=None) | Q(result_seq__gte=cut)).values_list("seq", flat=True)
-    waiting = Approval.objects.filter(session_id=session_id, status=Approval.Status.PENDING, event_seq__lt=cut)
-    return {*late, *filter(None, waiting.values_list("event_seq", flat=True))}
+    return {*_LATE(session_id, cut), *filter(None, _WAITING(session_id, cut))}
 
 
 def _important(session_id: UUID, cut: int) -> set[int]:

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from sessions_app.models import EventLink, Session, SessionRetention, Workspace
 from sessions_app.queries.retention import plans, strategies
+from sessions_app.queries.retention.plans import Plan
 from sessions_app.queries.retention.strategies import Policy, Strategy
 
 from .. import audit
@@ -38,9 +39,16 @@ class Due:
 
     session: Session
     what: What
-    strategy: Strategy
-    messages: int
-    """That would go."""
+    plan: Plan
+
+    @property
+    def strategy(self) -> Strategy:
+        return self.plan.strategy
+
+    @property
+    def messages(self) -> int:
+        """That would go."""
+        return self.plan.messages
 
 
 def sweep() -> int:
@@ -109,7 +117,7 @@ def due_of(row: SessionRetention) -> Due | None:
     for strategy in _due(policy, session):
         planned = plans.plan(session, strategy, shown_through=row.shown_through)
         if planned.spans:
-            found = Due(session, _what(row, policy, strategy), strategy, planned.messages)
+            found = Due(session, _what(row, policy, strategy), planned)
             if found.what == "prune":
                 return found
             stays = stays or found
@@ -186,9 +194,8 @@ def _apply(row: SessionRetention) -> bool:
     found = due_of(row)
     done: Pruned | None = None
     if found and found.what == "prune":
-        done = advised.prune(
-            row.session_id, found.strategy, by=audit.SYSTEM, still_due=lambda now: _is_due(now, found),
-            leaves_shown=True,
+        done = advised.prune_planned(
+            found.session, found.plan, by=audit.SYSTEM, still_due=lambda now: _is_due(now, found), leaves_shown=True
         )  # fmt: skip
     if found is None or done is not None:
         _note_looked(row, is_over=found is None or found.strategy.kind == "ttl_days")
