@@ -110,11 +110,9 @@ def usage_of(counts: list[int | None], quality: str = "final") -> Usage:
 
 def totals_of(value: dict[str, Any]) -> Usage | None:
     """Tokens of a whole session, as its columns or, in newer exports, an object of its own state them."""
-    nested = dict_of(value.get("accumulated_usage"))
-    names = (name.removeprefix("accumulated_") for name in TOTALS)
-    counts = [first_count({name: value.get(total), f"{name}_": nested.get(name),
-                           "cache": nested.get(name.replace("_tokens", "_input_tokens"))}, name, f"{name}_", "cache")
-              for total, name in zip(TOTALS, names, strict=True)]  # fmt: skip
+    own = {f"accumulated_{name}": count for name, count in dict_of(value.get("accumulated_usage")).items()}
+    stated = own | {name: value[name] for name in TOTALS if value.get(name) is not None}
+    counts = [first_count(stated, name, name.replace("_tokens", "_input_tokens")) for name in TOTALS]
     return usage_of(counts, "aggregate") if any(count is not None for count in counts) else None
 
 
