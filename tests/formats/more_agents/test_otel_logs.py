@@ -159,6 +159,13 @@ def test_details_of_an_inference_are_a_request_with_its_tokens() -> None:
     assert (tokens(drafts), session(drafts).external_id) == ([20, 10, 0, 4], "k")
 
 
+def test_a_line_that_is_no_record_stands_in_the_first_session() -> None:
+    data = jsonl(request(record(1, "codex.user_prompt", prompt="Wind it.", conversation__id="c"))) + b"null\n"
+    drafts = told(data, "otel-logs")
+    assert isinstance(drafts[0], SessionDraft)
+    assert [event.kind for event in events(drafts)] == ["unknown", "user_message"]
+
+
 @pytest.mark.parametrize(
     ("data", "why"),
     [

@@ -8,6 +8,7 @@ where the agent was told to log them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import BinaryIO
 
 from ...drafts import Draft, FormatError
@@ -47,6 +48,6 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     told = {own: held for own, held in sessions.items() if any(map(LogReading.tells, held))}
     if not told:
         raise FormatError("it is a log of OpenTelemetry, but no message, call of a tool or use of a model is in it")
-    yield from others
     for own, held in told.items():
-        yield from LogReading(own).run(folded(held))
+        yield from LogReading(own).run(chain(others, folded(held)))
+        others = []  # what is no record stands with the first session
