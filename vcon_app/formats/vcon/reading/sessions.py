@@ -125,6 +125,8 @@ def _phase(steps: list[Step], is_agent: bool, *, told: bool) -> Literal["complet
     ``told`` is whether a trace tells the run: then its end is what the trace says, and a missed call beside it is none.
     """
     status_steps = [step for step in steps if step.kind in ("system", "status")]
+    if not status_steps:
+        return None
     types = {text_of(step.data.get("event_type")) for step in status_steps if step.kind == "system"}
     failed = any(step.kind == "status" and step.for_writer.get("source") == "dialog" for step in status_steps)
     if is_agent and ("run-incomplete" in types or (failed and not told)):

@@ -194,7 +194,7 @@ def agent_facts(raw: dict[str, Any], listed: dict[str, Any] | None = None) -> di
     meta = dict_of(raw.get("meta"))
     session = next((dict_of(meta[name]) for name in meta if name in SESSIONS), {})
     told: dict[str, Json] = {}
-    for place in (raw, meta, listed or {}, session):
+    for place in filter(None, (raw, meta, listed, session)):
         told |= {in_our_spelling(name): value for name, value in place.items() if value not in (None, "")}
     return told
 
