@@ -24,6 +24,7 @@ _INVISIBLE = (
 # Joiners belong to emoji and to many scripts; beside ASCII they only hide.
 _JOINER = re.compile("(?:(?<=[\0-\x7f])|^)[\u200c\u200d]|[\u200c\u200d](?=[\0-\x7f]|$)")
 _ODD = re.compile("[^\t\n -~]")
+_MARKED = re.compile(r"(?<!`)(`{1,3})(?P<code>[^`]+)\1(?!`)|(?<!\w)\*\*(?=\w)(?P<strong>[^*]+)\*\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,11 @@ def first_line(text: str, limit: int = 120) -> str:
     head = clean(text[: limit * 20]).strip()
     line = " ".join(head.partition("\n")[0].split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def unmarked(line: str) -> str:
+    """A line of Markdown without the marks of emphasis and code: a pattern like ``**/*.py`` is neither."""
+    return _MARKED.sub(lambda found: found["code"] or found["strong"], line)
 
 
 def clamp(text: str, *, characters: int = 4_000, lines: int = 60) -> Clamped:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from .text import first_line
+from .text import first_line, unmarked
 from .unescape import unescaped
 
 LOOKED_AT = 8_000
@@ -25,16 +25,17 @@ SHORTEST = 24
 
 
 def title_of_prompt(prompt: str, limit: int = 120) -> str:
-    """The first sentence that says what was asked, on one line, at most ``limit`` characters long.
+    """The first sentence that says what was asked, on one line, without marks of Markdown, at most ``limit`` characters
+    long.
 
     ``<task>`` goes before everything else; sections like ``<system>`` and ``<context>`` are left out where something
     follows them.
     """
     head = prompt[:LOOKED_AT]
     if not _is_wrapped(head):
-        return first_line(head, limit)
+        return unmarked(first_line(head, limit))
     text = unescaped(head) or head
-    return _sentence(_task(text), limit)
+    return unmarked(_sentence(_task(text), limit))
 
 
 def _is_wrapped(head: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from sessions_app.rendering.text import clean
+from sessions_app.rendering.text import clean, unmarked
 
 HEAD, TAIL = 4_000, 2_000
 """Characters at both ends of a text that are looked at; whoever reads texts from the log need not read more."""
@@ -18,7 +18,6 @@ MOST_LINES = 80
 MARKUP = " \t\r#*->`"
 """What Markdown has at both ends of a line."""
 _LETTERS = re.compile(r"[^\W\d_]")
-_MARKED = re.compile(r"(`{1,3})(?P<code>[^`]+)\1|\*\*(?=\S)(?P<strong>[^*]+)\*\*")
 _FENCE = re.compile(r"\s*(?:(?:\\?`){3}|~~~)[^`]*")
 """Begins or ends a block of code, its marks escaped or not."""
 _STRONG_LINE = re.compile(r"\s*\*\*[^*]+\*\*:?\s*")
@@ -97,7 +96,7 @@ def first_sentence(text: str, most: int) -> str:
     if not saying:
         return cut(shown, most)
     begin = next((number for number in saying if not _is_heading(lines[number])), saying[0])
-    said = _bare(" ".join([lines[begin], *_paragraph(lines[begin + 1 :])])).strip(MARKUP)
+    said = unmarked(" ".join([lines[begin], *_paragraph(lines[begin + 1 :])])).strip(MARKUP)
     stop = _STOP.search(said)
     return cut(said[: stop.end()] if stop else said, most)
 
@@ -120,13 +119,8 @@ def first_lines(text: str, count: int, most: int) -> str:
     written = unescaped(text[:HEAD]).split("\n", MOST_LINES)[:MOST_LINES]
     saying = [line for line in written if _LETTERS.search(line) and not _FENCE.fullmatch(line)]
     beyond = [line for line in saying if not (_is_heading(line.strip()) or _STRONG_LINE.fullmatch(line))]
-    said = " ".join(_bare(line.strip()).strip(MARKUP) for line in (beyond or saying)[:count]) or text
+    said = " ".join(unmarked(line.strip()).strip(MARKUP) for line in (beyond or saying)[:count]) or text
     return cut(said, most)
-
-
-def _bare(line: str) -> str:
-    """A line of Markdown without the marks of emphasis and code: a pattern like ``**/*.py`` is neither."""
-    return _MARKED.sub(lambda found: found["code"] or found["strong"], line)
 
 
 def reason(text: str, result: Any, most: int) -> str:

@@ -56,6 +56,7 @@ def _compared(found: list[Session]) -> dict[str, Any]:
     return {
         "columns": columns,
         "lines": comparison.aligned(sides),
+        "has_more_turns": any(side.more for side in sides),
         "tools": comparison.tools(sides),
         "files": comparison.files(sides),
     }

@@ -47,6 +47,19 @@ def test_the_first_line_is_what_says_something() -> None:
     assert text.first_line("") == ""
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Fails with `KeyError: rate` since **today**", "Fails with KeyError: rate since today"),
+        ("``a ` b`` and ```c```", "``a ` b`` and c"),
+        ("Look for `**/*.py`, **/*.js and 2**3**4", "Look for **/*.py, **/*.js and 2**3**4"),
+        ("an open ` and an open ** stay", "an open ` and an open ** stay"),
+    ],
+)
+def test_a_title_has_no_marks_of_markdown(written: str, shown: str) -> None:
+    assert text.unmarked(written) == shown
+
+
 def test_clamping_tells_how_much_there_is() -> None:
     long = "line\n" * 100
     clamped = text.clamp(long, characters=1_000, lines=3)

@@ -54,6 +54,7 @@ def test_what_comes_before_the_first_message_stands_beside_its_like_alone(review
     other = turns_of(agent, "Other", "Wipe shelf 7", "Send the list")
     page = reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}")
     rows = rows_of(page)
+    assert not any(row.startswith("More turns") for row in rows), "both are shown to their ends"
     first = next(row for row in rows if row.startswith("Setup"))
     assert "turn 0" in first and "turn 1" not in first
     assert "0 ms" not in first, "one event has no duration"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -142,7 +143,8 @@ def test_a_call_whose_times_are_all_the_same_has_no_duration(viewer, agent, tail
     )
     page = shown(viewer, session, tail)
     assert page.all("span", title="Call and result have the same time")
-    assert "0 ms" not in page.text
+    of_rows = re.sub(r"events · \d+ ms", "", page.text)  # the session was written a moment ago, in a moment
+    assert "0 ms" not in of_rows
 
 
 def test_a_bracket_holds_the_rows_of_one_response(viewer, agent):
