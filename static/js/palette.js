@@ -25,7 +25,6 @@ export function openKeys() {
 }
 
 export function begin() {
-  document.dispatchEvent(new CustomEvent("palette"));
   for (const one of document.querySelectorAll(".menu [hx-trigger*=wanted]")) htmx.trigger(one, "wanted"); // what a menu fetches itself
   find();
 }

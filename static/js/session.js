@@ -4,7 +4,6 @@ import "./session/slices.js";
 import "./session/navigation.js";
 import "./session/lenses.js";
 import "./session/rail.js";
-import "./session/menus.js";
 import "./session/live.js";
 import "./session/strip.js";
 import "./session/heat.js";

@@ -61,6 +61,27 @@ def test_a_page_that_was_read_to_its_end_holds_three_thousand_elements(open_page
     assert _heap(page) <= MOST_HEAP
 
 
+def test_turns_that_left_the_page_are_kept_nowhere(open_page, agent):
+    """Of turns that are longer than a window the heads were kept, fifty nodes each: they went after their rows."""
+    steps = [
+        event
+        for turn in range(6)
+        for event in (
+            asked(f"p{turn}", f"Go on {turn}"),
+            *(said(f"m{turn}-{at}", f"Note {at}\n\n" * 4) for at in range(60)),
+        )
+    ]
+    page = open_page(path_of(session_with(agent, steps, phase="completed")))
+    for _ in range(60):
+        page.evaluate(TRAVEL, 1_500)
+    tools = page.context.new_cdp_session(page)
+    tools.send("DOM.enable")
+    tools.send("HeapProfiler.collectGarbage")
+    kept = tools.send("DOM.getDetachedDomNodes")["detachedNodes"]
+    assert page.locator("#timeline .away").count() >= 1
+    assert [one["treeNode"]["attributes"] for one in kept if one["treeNode"]["localName"] == "section"] == []
+
+
 def test_a_replay_holds_three_thousand_elements(open_page, long_session):
     page = open_page(f"{path_of(long_session)}?replay=1")
     page.locator("#replay [data-go=play]").wait_for()
@@ -78,10 +99,10 @@ def test_a_replay_holds_three_thousand_elements(open_page, long_session):
     assert most <= MOST_ELEMENTS
 
 
-def test_what_lies_in_a_closed_menu_comes_when_it_is_opened(open_page, long_session):
+def test_formats_of_the_export_menu_come_when_they_are_opened(open_page, long_session):
     page = open_page(path_of(long_session))
     menu = page.locator("#top details.export")
-    assert menu.locator("form").count() == 0
+    assert menu.locator(".out-more form").count() == 0
     menu.locator("> summary").click()
     expect(menu.get_by_text("Hand over").first).to_be_visible()
     menu.locator(".out-more > summary").click()

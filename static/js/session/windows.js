@@ -16,7 +16,8 @@ const away = () => [...document.querySelectorAll("#timeline .away")];
 const isFar = ({ top, bottom }, screens) => bottom < -screens * innerHeight || top > (1 + screens) * innerHeight;
 
 // A part is a stretch of the timeline that is away: its first and last seq, how many rows and pixels. It is fetched again,
-// but where somebody opened something in it, or rows of a turn are away in it: there its nodes are kept.
+// but where somebody opened something in it: there its nodes are kept. A turn of which only the head was left goes in the
+// parts that its rows went in: kept, such heads were fifty nodes each for as long as the page was open.
 const partsOf = new WeakMap(); // in order, by the element that stands in their place
 const coming = new Map(); // such an element -> whether its part came
 
@@ -27,9 +28,11 @@ function spacerOf(parts) {
   return spacer;
 }
 
+const sum = (parts, what) => parts.reduce((all, part) => all + part[what], 0);
+
 function fill(spacer, parts) {
   partsOf.set(spacer, parts);
-  spacer.style.height = `${parts.reduce((sum, part) => sum + part.height, 0)}px`;
+  spacer.style.height = `${sum(parts, "height")}px`;
 }
 
 // Rows of the main flow: what a sub-agent did lies in the row that began it.
@@ -38,12 +41,17 @@ const chunksOf = (turn) => [...turn.querySelectorAll(":scope > .rows, :scope > .
 const partsIn = (piece) => [...piece.querySelectorAll(".away")].flatMap((spacer) => partsOf.get(spacer));
 const seqsIn = (piece) => [...rowsIn(piece).flatMap(({ dataset }) => [Number(dataset.seq), Number(dataset.last ?? dataset.seq)]), ...partsIn(piece).flatMap(({ first, last }) => [first, last])];
 
-function partOf(piece, height) {
+function partsOfPiece(piece, height) {
   const seqs = seqsIn(piece);
-  const nodes = piece.querySelector("[data-opened], .away") ? [piece] : null;
+  const inner = partsIn(piece);
   const whole = piece.matches(".turn:not(.continued)");
-  const rows = rowsIn(piece).length + partsIn(piece).reduce((sum, part) => sum + part.rows, 0);
-  return { first: Math.min(...seqs), last: Math.max(...seqs), rows, height, whole, nodes };
+  const first = Math.min(...seqs);
+  const isOpened = piece.querySelector("[data-opened]") || inner.some(({ nodes }) => nodes);
+  if (inner[0] && !isOpened && !piece.querySelector(".rows")) {
+    inner[0] = { ...inner[0], first, height: inner[0].height + height - sum(inner, "height"), whole };
+    return inner;
+  }
+  return [{ first, last: Math.max(...seqs), rows: rowsIn(piece).length + sum(inner, "rows"), height, whole, nodes: isOpened || inner[0] ? [piece] : null }];
 }
 
 // Small parts side by side come back in one request.
@@ -100,9 +108,9 @@ function leave({ elements, edges, end }) {
   for (const [at, element] of elements.entries()) {
     const height = (edges[at + 1] ?? end) - edges[at];
     if (element.matches(REWOUND)) { line = { element, height }; continue; }
-    const part = partOf(element, height + (line?.height ?? 0));
-    if (part.nodes && line) part.nodes.unshift(line.element);
-    parts.push(part);
+    const left = partsOfPiece(element, height + (line?.height ?? 0));
+    if (left[0].nodes && line) left[0].nodes.unshift(line.element);
+    parts.push(...left);
     line = null;
   }
   elements[0].before(spacerOf(packed(parts)));
