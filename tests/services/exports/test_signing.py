@@ -16,7 +16,7 @@ from django.test import AsyncClient
 
 from sessions_app.models import AuditEntry, Role, Session
 from sessions_app.services import audit
-from sessions_app.services.people import api_keys, members
+from sessions_app.services.people import api_keys
 from vcon_app.formats import llmfeed, vcon
 from vcon_app.models import Export
 from vcon_app.services.exports import export_jobs, export_options
@@ -185,14 +185,6 @@ def test_unsignable_session_is_refused_with_the_reason(workspace, import_documen
     session.phase = Session.Phase.ACTIVE
     with pytest.raises(export_options.CannotExport, match="still goes on"):
         export(session, "vcon")
-
-
-def test_the_menu_offers_a_signed_export(workspace, import_document, client):
-    import_document(VCON)
-    session = Session.objects.get()
-    client.force_login(members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0].user)
-    page = f"/dashboard/sub-agents/{session.agent_id}/chat/{session.id}"
-    assert 'name="signed" value="true"' in client.get(page).content.decode()
 
 
 @pytest.mark.django_db(transaction=True)
