@@ -116,6 +116,11 @@ def test_the_original_comes_back_as_an_attachment_that_no_browser_renders(review
         ("words.txt", b"Dear Kim,\n", "it is text, not JSON"),
         ("zeros", bytes(4000), "it is a binary file of a kind not known here"),
         ("tags.json", b'{"<script>alert(1)</script>": 1}', "<script>"),
+        (
+            "update.json",
+            b'{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hi"}}',
+            "It is one",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_read_says_why(reviewer, name, content, says):

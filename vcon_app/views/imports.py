@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -55,9 +56,13 @@ class Shown:
 
 
 def _shown(imported: Import, places: Mapping[UUID, Place]) -> Shown:
-    """Without a query: its sessions came with it. A sentence is no place for the names of all formats."""
+    """Without a query: its sessions came with it. A sentence is no place for the names of all formats.
+
+    It begins with a capital, except where it begins with a name out of the file (``feed_type "export" holds no …``).
+    """
     sentence = queries.sentence(imported, places.get(imported.pk)).partition(registry.KNOWN)[0]
-    return Shown(imported, sentence, queries.sessions_of(imported))
+    shown = capfirst(sentence) if sentence.startswith("it ") else sentence
+    return Shown(imported, shown, queries.sessions_of(imported))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
