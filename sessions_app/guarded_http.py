@@ -28,6 +28,8 @@ GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 """What IANA hands out of IPv6; everything else is local, reserved, or leads to an IPv4 address (RFC 4291)."""
 MOST_BYTES = 16 * 1024 * 1024
 """Of one answer. A stream of events is not counted: it may go on for days, and its reader counts each event."""
+PROTOCOLS = ipaddress.ip_network("192.0.0.0/24")
+"""IPv4 addresses of protocols (RFC 6890), of which Python before 3.11.10 takes the most for global."""
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 """An IPv4 address in the last 32 bits (RFC 6052)."""
 
@@ -40,11 +42,12 @@ def is_public(address: str) -> bool:
     """Whether an IP address is one of the open Internet, also when it is an IPv4 address inside an IPv6 one."""
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv4Address):
-        return ip.is_global and not ip.is_multicast
+        return ip.is_global and not ip.is_multicast and ip not in PROTOCOLS
     if ip in NAT64:
         return is_public(str(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)))
-    inside = ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-    return ip in GLOBAL_UNICAST and ip.is_global and (inside is None or is_public(str(inside)))
+    if ip.sixtofour:
+        return is_public(str(ip.sixtofour))
+    return ip in GLOBAL_UNICAST and ip.is_global
 
 
 def is_listed(host: str, port: int) -> bool:

@@ -99,8 +99,10 @@ def _directory_locked(directory: Path) -> Iterator[None]:
 
 
 def _make_user() -> None:
-    command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", NAME]
-    if shutil.which(command[0]) is None or subprocess.run(command, capture_output=True).returncode:
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])  # cron's PATH has no sbin
+    program = shutil.which("useradd", path=path)
+    options = ["--system", "--no-create-home", "--shell", "/usr/sbin/nologin"]
+    if program is None or subprocess.run([program, *options, NAME], capture_output=True).returncode:
         raise ConfigError(f"PostgreSQL does not run as root: make a user named {NAME}, or set DATABASE_URL")
 
 

@@ -7,8 +7,9 @@ import re
 _ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
 _CUT = r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?"
 """An escape that the end of a text cuts through."""
-_QUOTED = re.compile(rf'"((?:[^"\\]|{_ESCAPE})*+)(?:"|{_CUT})')
-_BARE = re.compile(rf"((?:[^\\]|{_ESCAPE})*+){_CUT}")
+# No possessive group: before Python 3.11.5 one with alternatives fails to match (CPython issue 106052).
+_QUOTED = re.compile(rf'"([^"\\]*(?:{_ESCAPE}[^"\\]*)*)(?:"|{_CUT})')
+_BARE = re.compile(rf"([^\\]*(?:{_ESCAPE}[^\\]*)*){_CUT}")
 _QUOTATION = re.compile(r"([`'\"])\\[nrt]\1")
 _UNIT = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\(.)")
 _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}

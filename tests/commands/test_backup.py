@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,8 +111,7 @@ def installation(tmp_path_factory, database_server) -> Iterator[dict[str, str]]:
     data_dir = Path(tmp_path_factory.mktemp("installation"))
     with databases.new_database() as parameters:
         databases.load(parameters, lzma.decompress((FIXTURE / "database.sql.xz").read_bytes()))
-        with tarfile.open(FIXTURE / "documents.tar.xz") as archive:
-            archive.extractall(data_dir, filter="data")
+        databases.unpack(FIXTURE / "documents.tar.xz", data_dir)
         (data_dir / "signing_key.pem").write_text("an invented key")
         (data_dir / "notes").mkdir()
         (data_dir / "notes" / "mine").write_text("whatever else lies there")

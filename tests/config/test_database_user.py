@@ -31,11 +31,12 @@ if __name__ == "__main__":
 
 
 def isolated(etc: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command that sees ``etc`` as /etc, in a mount namespace of its own."""
+    """Run a command that sees ``etc`` as /etc, in a mount namespace of its own, with the PATH that cron gives."""
     mount = 'mount --bind "$0" /etc && exec "$@"'
+    environ = os.environ | {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
     return subprocess.run(
         ["unshare", "--mount", "sh", "-c", mount, etc, *command],
-        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
+        cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -78,8 +77,7 @@ def installation(request: pytest.FixtureRequest, database_server: None) -> Itera
     folder = Path(__file__).parent / request.param
     with databases.new_database() as parameters, tempfile.TemporaryDirectory(prefix="countersign-test-") as directory:
         databases.load(parameters, lzma.decompress((folder / "database.sql.xz").read_bytes()))
-        with tarfile.open(folder / "documents.tar.xz") as archive:
-            archive.extractall(directory, filter="data")
+        databases.unpack(folder / "documents.tar.xz", Path(directory))
         with psycopg.connect(make_conninfo(**parameters)) as connection:
             found = databases.columns(connection)
             tables = {table: columns for table, columns in found.items() if table not in LEFT_ALONE}

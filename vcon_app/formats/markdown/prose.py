@@ -27,8 +27,8 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _IMAGE = re.compile(r"!(?=\[)")
 _LINK = re.compile(r"\](?=\((?!<?(?:https?://|mailto:)[^\s])|:(?!\s*https?://))", re.IGNORECASE)
 # Possessive throughout: "> > > > x" took exponential time without.
-_HEADING = re.compile(r"((?:\s{0,3}+(?:>|[-*+]|\d{1,9}+[.)]))*+\s*+)(#{1,6}+)(?=\s|$)")
-_UNDERLINE = re.compile(r"((?:\s*+>)*+\s*+)(=++|-++)\s*+$")
+_HEADING = re.compile(r"((?:\s{0,3}+(?:>|[-*+]|\d{1,9}+[.)]))*\s*+)(#{1,6}+)(?=\s|$)")
+_UNDERLINE = re.compile(r"((?:\s*+>)*\s*+)(=++|-++)\s*+$")
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&#!$])")
 
