@@ -21,6 +21,8 @@ from typing import Any
 
 import orjson
 
+from vcon_app.formats.common.encodings.zstandard import zstd
+
 MARK = "\N{OBJECT REPLACEMENT CHARACTER}here"
 """Stands in a document for the bytes that JSON libraries would not write, until it is written."""
 SMALL = 3_000
@@ -145,11 +147,14 @@ def _written(value: Any, dice: random.Random, pool: Pool) -> bytes:
 
 
 def _dumped(value: Any, raw: bytes) -> bytes:
-    """JSON with ``raw`` in the place of the mark."""
+    """JSON with ``raw`` in the place of the mark, wherever that was repeated, as often as a file has room for."""
     try:
-        return orjson.dumps(value).replace(orjson.dumps(MARK), raw)
+        written, mark = orjson.dumps(value), orjson.dumps(MARK)
     except TypeError:
-        return json.dumps(value).encode().replace(json.dumps(MARK).encode(), raw)
+        written, mark = json.dumps(value).encode(), json.dumps(MARK).encode()
+    count = written.count(mark)
+    most = _times(len(raw), count)
+    return written.replace(mark, raw, most).replace(mark, b"null")
 
 
 def _changed(value: Any, dice: random.Random, pool: Pool, raw: list[bytes]) -> Any:
@@ -178,7 +183,7 @@ def _replacement(value: Any, dice: random.Random, pool: Pool, raw: list[bytes]) 
         other = pool.draw(dice)
         return _part(pool.value_of(other.name, other.data), dice)
     if kind < 0.35:
-        return [value] * dice.choice((1, 2, 50))
+        return [value] * _times(len(_dumped(value, b"null")), dice.choice((1, 2, 50)))
     if kind < 0.4:
         return {dice.choice(("", "type", "text", "content", "\0", "é")): value}
     if kind < 0.45:
@@ -205,7 +210,8 @@ def _other_items(value: list[Any], index: int, dice: random.Random) -> list[Any]
     if change == 0:
         return value[:index] + value[index + 1 :]
     if change == 1:
-        return [*value, *value[index : index + 3] * dice.choice((1, 2, 40))]
+        some = value[index : index + 3]
+        return [*value, *some * _times(len(_dumped(some, b"null")), dice.choice((1, 2, 40)))]
     if change == 2:
         return value[::-1]
     return dice.sample(value, len(value))
@@ -297,6 +303,8 @@ def _wrapped(data: bytes, pool: Pool, dice: random.Random) -> bytes:
         lambda: gzip.compress(data, 1, mtime=0)[: -dice.choice((1, 8, 40))],
         lambda: gzip.compress(gzip.compress(data, 1, mtime=0), 1, mtime=0),
         lambda: gzip.compress(data + b" " * 3_000_000, 1, mtime=0),
+        lambda: zstd.compress(data, 1),
+        lambda: zstd.compress(data, 1)[: -dice.choice((1, 8, 40))],
         lambda: _zipped([data, pool.draw(dice).data]),
         lambda: _flipped(_zipped([data]), pool, dice),
         lambda: b"\xef\xbb\xbf" + data,

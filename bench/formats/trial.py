@@ -6,11 +6,9 @@ Needs Django (``django.setup()``), and no database.
 
 from __future__ import annotations
 
-import gzip
 import io
 import logging
 import random
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -37,6 +35,7 @@ from vcon_app.drafts import (
     SessionDraft,
     Signature,
 )
+from vcon_app.formats.common.head import DAMAGE
 from vcon_app.formats.common.jsonio import loads
 from vcon_app.formats.common.zips import is_zip
 from vcon_app.formats.contract import Reader, SigningWriter, Unsealer, Verifier
@@ -45,7 +44,7 @@ from vcon_app.services.documents import archives
 from vcon_app.signing.keys import Anchor, anchor_of
 from vcon_app.signing.signers import Signer
 
-ALLOWED = (FormatError, gzip.BadGzipFile, zlib.error, EOFError)
+ALLOWED = (FormatError, *DAMAGE)
 """What a reader may raise: an import tells these as a file that cannot be read."""
 AT = datetime(2026, 6, 1, tzinfo=UTC)
 MEMBERS = 20
