@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import io
+import json
 import re
 import zipfile
 
@@ -295,6 +296,25 @@ def test_a_file_that_must_not_be_read_is_shown_raw(reviewer, charlie):
     page = reviewer.get(raw).content.decode()
     assert "&lt;b&gt;not read&lt;/b&gt;" in page and "<b>not read" not in page
     assert charlie.get(raw).status_code == 404
+
+
+def test_a_session_says_which_parts_of_its_file_are_encrypted(reviewer):
+    body = {"ciphertext": "AAAA", "iv": "AAAA", "tag": "AAAA", "protected": "eyJhbGciOiJub25lIn0"}
+    vcon = {
+        "vcon": "0.4.0",
+        "uuid": "0199d2aa-4c00-8b1e-9f3c-5a1d0e7b0031",
+        "created_at": "2026-05-04T07:30:00Z",
+        "parties": [{"name": "Ada"}],
+        "dialog": [
+            {"type": "text", "start": "2026-05-04T07:30:00Z", "parties": [0], "body": "The shed?", "encoding": "none"}
+        ],
+        "analysis": [{"type": "summary", "vendor": "x", "dialog": 0, "encoding": "jwe", "body": body}],
+    }
+    upload(reviewer, ("sealed.vcon", json.dumps(vcon).encode()))
+    read_all()
+    session = Session.objects.get()
+    page = words(reviewer.get(f"/dashboard/sub-agents/{session.agent_id}/chat/{session.pk}"))
+    assert "Parts of this file are encrypted and cannot be read here : /analysis/0 ." in page
 
 
 def test_bytes_that_are_no_text_are_only_handed_out(reviewer):

@@ -147,7 +147,7 @@ def sealed(desk: SeedDesk) -> Checks:
                                                         "protected": "eyJhbGciOiJub25lIn0"}}  # fmt: skip
     one = desk.imported(file)
     yield "in the state of the signature", "encrypted" in one.json["signature"]["detail"]
-    yield "on the page", "encrypted" in one.page
+    yield "on the page", "are encrypted and cannot be read here" in one.page
     yield "in the facts", "not known here" in one.about
 
 

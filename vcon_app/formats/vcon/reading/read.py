@@ -72,7 +72,8 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     refuse_critical(vcon)
     if opened.signature is not None:
         yield opened.signature
-    elif sealed := _sealed_parts(vcon):
+    sealed = _sealed_parts(vcon)
+    if sealed and opened.signature is None:
         yield Signature(detail=f"what stands encrypted in {', '.join(sealed)} is not known here; the rest is unsigned")
     _check_header(opened, vcon, notes)
     check_vcon(vcon, notes)
@@ -96,6 +97,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         grants_of(vcon, extras, notes),
         contents,
         frozenset(trace.index for trace in traces),
+        sealed,
     )
     runs = _runs(vcon, traces, dialogs, notes)
     for number, run in enumerate(runs):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Literal
@@ -53,6 +53,8 @@ class FileFacts:
     """Of the analyses, by index."""
     read: frozenset[int]
     """Indices of the analyses that were read as traces."""
+    sealed: list[str] = field(default_factory=list)
+    """Places of the first bodies that are encrypted by themselves."""
 
 
 def session_draft(
@@ -190,7 +192,7 @@ def _stated(trace: Trace) -> dict[str, Json]:
 def _container_facts(dialect: str, facts: FileFacts) -> dict[str, Json]:
     """Version, dialect and forms of the vCon, and those of its members at the top that have other names today."""
     top = facts.vcon.top
-    stated = {"version": top.get("vcon"), "dialect": dialect, "forms": facts.opened.forms}
+    stated = {"version": top.get("vcon"), "dialect": dialect, "forms": facts.opened.forms, "sealed": facts.sealed}
     stated |= {name: top[name] for name in TOP if name in top}
     return {key: value for key, value in stated.items() if value}
 
