@@ -53,7 +53,7 @@ WRITTEN = 2_000
 """Events of a session that are written out."""
 OPTIONS: dict[str, Any] = {
     "uuid": "0199d2aa-4c00-8fff-9f3c-5a1d0e7b2cff", "created_at": AT, "generated_at": AT, "product_version": "1.0",
-    "origin": "https://desk.example", "document": "0" * 64, 
+    "origin": "https://desk.example", "document": "0" * 64,
     "costs": {0: {"amount": Decimal("0.1"), "unpriced_tokens": 3}},
 }  # fmt: skip
 

@@ -20,7 +20,7 @@ from tests.formats.stores import made
 from vcon_app.models import Import, SourceDocument
 from vcon_app.services.imports import import_jobs
 
-from .build import TRANSCRIPT, words
+from .build import TRANSCRIPT, session_of, words
 
 HTMX = {"HX-Request": "true"}
 
@@ -315,6 +315,14 @@ def test_a_session_says_which_parts_of_its_file_are_encrypted(reviewer):
     session = Session.objects.get()
     page = words(reviewer.get(f"/dashboard/sub-agents/{session.agent_id}/chat/{session.pk}"))
     assert "Parts of this file are encrypted and cannot be read here : /analysis/0 ." in page
+
+
+def test_what_an_agent_reports_is_not_said_of_a_file(reviewer, agent):
+    said = {"sealed": ["/analysis/0"], "redacted": {"uuid": "x"}, "amended": {"uuid": "x"}}
+    session = session_of(agent, "Reported", metadata={"vcon": said})
+    page = words(reviewer.get(f"/dashboard/sub-agents/{agent.pk}/chat/{session.pk}"))
+    assert "Reported" in page
+    assert "encrypted and cannot be read" not in page and "removed before" not in page and "changed version" not in page
 
 
 def test_bytes_that_are_no_text_are_only_handed_out(reviewer):

@@ -21,7 +21,7 @@ from .common.lines import Item, Line
 from .common.reading import REMEMBERED
 from .common.records import records
 from .common.usage import first_count, uncached
-from .common.values import count_of, dict_of, list_of, money_of, scalars_of, text_of
+from .common.values import count_of, dict_of, forget_oldest, list_of, money_of, scalars_of, text_of
 from .contract import Spec
 
 NAME = "acp"
@@ -270,8 +270,7 @@ class AcpReading(AgentReading):
         call = self.calls.get(call_id)
         request = str(line.value.get("id"))[:200]
         self._asked[request] = params
-        if len(self._asked) > REMEMBERED:
-            del self._asked[next(iter(self._asked))]
+        forget_oldest(self._asked, REMEMBERED)
         options = [text_of(dict_of(option).get("name"))[:200] for option in list_of(params.get("options"))[:20]]
         tool = ToolDraft(call_id, (call.name if call else "") or text_of(told.get("title"))[:200] or None)
         return line.event(

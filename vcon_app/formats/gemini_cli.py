@@ -28,7 +28,7 @@ from .common.records import lines_or_list, listed
 from .common.streamed import items
 from .common.times import parse
 from .common.usage import uncached
-from .common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
+from .common.values import bounded, count_of, dict_of, forget_oldest, list_of, scalars_of, text_of
 from .contract import Spec
 
 NAME = "gemini-cli"
@@ -217,8 +217,7 @@ class GeminiReading(FactsReading):
 
     def _mark_told(self, key: str) -> None:
         self._seen[key] = None
-        if len(self._seen) > REMEMBERED:
-            del self._seen[next(iter(self._seen))]
+        forget_oldest(self._seen, REMEMBERED)
 
     def _message(self, line: Line, path: str) -> Iterator[EventDraft]:
         """The events of a message. ``path`` is its place behind the line's pointer."""

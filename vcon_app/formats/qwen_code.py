@@ -21,7 +21,7 @@ from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_cod
 from .common.reading import REMEMBERED, FactsReading, unknown_type
 from .common.records import lines_or_list
 from .common.usage import uncached
-from .common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
+from .common.values import bounded, count_of, dict_of, forget_oldest, list_of, scalars_of, text_of
 from .contract import Spec
 
 NAME = "qwen-code"
@@ -229,8 +229,7 @@ def _called(reading: QwenReading, line: Line, call: dict[str, Any], place: dict[
     reading.calls.add(call_id, Call(line.key + place["part"], name, server_of(name)))
     if call_id:
         reading.open[f"{name}:{fingerprint(call.get('args'))}"] = call_id
-        if len(reading.open) > REMEMBERED:
-            del reading.open[next(iter(reading.open))]
+        forget_oldest(reading.open, REMEMBERED)
     tool = ToolDraft(call_id, name or None, server_of(name), bounded(call.get("args"), len(line.raw)))
     return line.event("tool_call", actor=line.agent, tool=tool, **place)
 

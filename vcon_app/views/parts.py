@@ -111,6 +111,8 @@ def source_banner(request: DeskRequest, session: Session, signature: Signature |
             "session": session,
             "signature": signature,
             "file": _file_signed_with(signature, session.pk) if signature and is_doubtful else "",
+            # without a file the metadata are what an agent reported, who may write anything there
+            "vcon": session.metadata.get("vcon") if signature else None,
         },
     )
 

@@ -19,7 +19,7 @@ from ..common.head import Head
 from ..common.lines import Line, fingerprint
 from ..common.reading import REMEMBERED, unknown_type
 from ..common.records import lines_or_list
-from ..common.values import bounded, dict_of, list_of, number_of, scalars_of, text_of
+from ..common.values import bounded, dict_of, forget_oldest, list_of, number_of, scalars_of, text_of
 from ..contract import Spec
 from .pi import usage_of
 
@@ -87,8 +87,7 @@ class TelemetryReading(AgentReading):
         print_ = fingerprint(text.strip())
         known = print_ in self._said
         self._said[print_] = None
-        if len(self._said) > REMEMBERED:
-            del self._said[next(iter(self._said))]
+        forget_oldest(self._said, REMEMBERED)
         return not known
 
     def _asked(self, line: Line, kind: str, text: str) -> Iterator[Draft]:
@@ -106,8 +105,7 @@ class TelemetryReading(AgentReading):
         self._open.setdefault((key, name), deque(maxlen=64)).append(call_id)
         self._started[fingerprint([name, params])] = None
         for held in (self._open, self._started):
-            if len(held) > REMEMBERED:
-                del held[next(iter(held))]  # type: ignore[attr-defined]
+            forget_oldest(held, REMEMBERED)
         yield from self.message(line, "assistant", [Piece("call", "", "/params", call_id, name or None, params)])
 
     def _returned(self, line: Line, key: str, name: str) -> Iterator[Draft]:
@@ -140,8 +138,7 @@ class TelemetryReading(AgentReading):
         if print_ in self._billed:
             return
         self._billed[print_] = None
-        if len(self._billed) > REMEMBERED:
-            del self._billed[next(iter(self._billed))]
+        forget_oldest(self._billed, REMEMBERED)
         stated = dict_of(message.get("usage"))
         usage = usage_of(stated)
         found = pieces_of(message.get("content"), f"/messages/{index}/content")

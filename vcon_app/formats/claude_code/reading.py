@@ -8,7 +8,7 @@ from ...drafts import EventDraft, Finding, SessionDraft
 from ..common import reading
 from ..common.lines import Line, digest
 from ..common.reading import Keys, unknown_type
-from ..common.values import dict_of, text_of
+from ..common.values import dict_of, forget_oldest, text_of
 from .facts import ID_LIMIT, Facts
 from .links import KEPT, Links
 from .programs import CLAUDE_CODE, Program
@@ -77,8 +77,7 @@ class Reading(reading.Reading):
         Tool results and progress lines have such siblings too, prompts only when somebody rewound or edited.
         """
         first = self._prompts.setdefault(before, key)
-        if len(self._prompts) > KEPT:
-            del self._prompts[next(iter(self._prompts))]
+        forget_oldest(self._prompts, KEPT)
         return first if first != key else None
 
     def _derived_key(self, line: Line) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import id_of
 from ..common.lines import Line
-from ..common.values import FIELD_LIMIT, bounded, dict_of, list_of, scalars_of, text_of
+from ..common.values import FIELD_LIMIT, bounded, dict_of, forget_oldest, list_of, scalars_of, text_of
 from .items import ItemHandler, answered, prompt_event, thought
 from .reading import RolloutReading
 from .texts import block_text, blocks_of, injection_kind
@@ -95,8 +95,7 @@ def ended(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Itera
     facts = outcome_of(payload)
     if call and call_id:
         reading.outcomes[call_id] = facts
-        if len(reading.outcomes) > OUTCOMES:
-            del reading.outcomes[next(iter(reading.outcomes))]
+        forget_oldest(reading.outcomes, OUTCOMES)
     text = "" if call else _result_text(payload)
     about = {"type": payload["type"]} | facts | _subject(payload)
     yield line.event("system", text, parent=call.key if call else None, data=about)

@@ -12,7 +12,7 @@ from ...drafts import EventDraft, Finding, ToolDraft
 from ..common.calls import Call, id_of
 from ..common.lines import Actor, Line
 from ..common.reading import RAW_LIMIT, REMEMBERED, FactsReading, unknown_type
-from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
+from ..common.values import bounded, dict_of, forget_oldest, list_of, scalars_of, text_of
 from .events import unified
 from .outputs import output_of
 from .streams import Told, opened, told_in
@@ -128,7 +128,8 @@ class ExecReading(FactsReading):
         return self._spent(line, {"info": {"total_token_usage": told.get("usage")}}, thread, kind, "aggregate")
 
     def _spent(self, line: Line, told: Told, thread: str, kind: str, quality: str) -> EventDraft:
-        totals = self._totals.setdefault(thread, Totals()) if len(self._totals) < REMEMBERED else Totals()
+        totals = self._totals.setdefault(thread, Totals())
+        forget_oldest(self._totals, REMEMBERED)
         usage = None
         if thread in self._resumed:
             totals.note_copied_total(told)
@@ -183,8 +184,7 @@ class ExecReading(FactsReading):
 
     def _remember(self, request: str, call_id: str) -> None:
         self._asked[request] = call_id
-        if len(self._asked) > REMEMBERED:
-            del self._asked[next(iter(self._asked))]
+        forget_oldest(self._asked, REMEMBERED)
 
     # --- items ---
 
@@ -197,8 +197,7 @@ class ExecReading(FactsReading):
             return
         if item_id and stage == "item.completed":
             self._done[item_id] = None
-            if len(self._done) > REMEMBERED:
-                del self._done[next(iter(self._done))]
+            forget_oldest(self._done, REMEMBERED)
         if kind in CALLS:
             if self.calls.get(item_id) is None:
                 yield self._call(line, item, kind, item_id)

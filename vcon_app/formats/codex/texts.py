@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ..common.lines import digest
-from ..common.values import dict_of, list_of, scalars_of, text_of
+from ..common.values import dict_of, forget_oldest, list_of, scalars_of, text_of
 
 INJECTED = re.compile(
     r"\s*(?:<(environment_context|user_instructions|permissions instructions|collaboration_mode|model_switch|"
@@ -79,6 +79,5 @@ class Said:
         sides = self._sides.pop(name, set())
         repeats = bool(sides) and side not in sides
         self._sides[name] = sides | {side} if repeats else {side}
-        if len(self._sides) > RECENT:
-            del self._sides[next(iter(self._sides))]
+        forget_oldest(self._sides, RECENT)
         return repeats

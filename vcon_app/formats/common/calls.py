@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .values import text_of
+from .values import forget_oldest, text_of
 
 KEPT = 1024
 """Calls remembered. More than a thousand are never open at once."""
@@ -31,8 +31,7 @@ class Calls:
         """Remember a call under the id that its result will name."""
         if call_id:
             self._calls[call_id] = call
-            if len(self._calls) > KEPT:
-                del self._calls[next(iter(self._calls))]
+            forget_oldest(self._calls, KEPT)
 
     def get(self, call_id: Any) -> Call | None:
         """The call with this id, while it is remembered."""

@@ -14,7 +14,7 @@ from .calls import Calls
 from .facts import Facts
 from .lines import Item, Line, digest
 from .times import parse, plain_time
-from .values import bounded, text_of
+from .values import bounded, forget_oldest, text_of
 
 BUFFERED_LINES = 200
 BUFFERED_BYTES = 8 * 1024 * 1024
@@ -180,8 +180,7 @@ class Keys:
         if self._first.setdefault(own, found) != found:
             return f"{own}:{found}"
         # Bounded, so that memory stays flat however long the file is.
-        if len(self._first) > REMEMBERED:
-            del self._first[next(iter(self._first))]
+        forget_oldest(self._first, REMEMBERED)
         return own
 
     def derived(self, kind: str, line: Line) -> str:
@@ -193,8 +192,7 @@ class Keys:
         name = digest(line.raw if line.at else line.raw + self._previous)
         count = self._seen.pop(name, 0)
         self._seen[name] = count + 1
-        if len(self._seen) > REMEMBERED:
-            del self._seen[next(iter(self._seen))]
+        forget_oldest(self._seen, REMEMBERED)
         key = f"{kind[:40]}:{name}#{count}" if count else f"{kind[:40]}:{name}"
         self._previous = key.encode(errors="replace")
         return key

@@ -21,6 +21,12 @@ LABEL_LIMIT = 500
 """Characters kept of a string that only describes an event (``data``)."""
 
 
+def forget_oldest(held: dict[Any, Any], most: int) -> None:
+    """Drop the first entry of more than ``most``: what a reader remembers stays bounded however long the file is."""
+    if len(held) > most:
+        del held[next(iter(held))]
+
+
 def text_of(value: Any) -> str:
     """The value when it is a string, else ``""``."""
     return value if isinstance(value, str) else ""

@@ -12,7 +12,7 @@ from ..common.facts import ID_LIMIT
 from ..common.lines import Actor, Line
 from ..common.reading import REMEMBERED, FactsReading, unknown_type
 from ..common.times import from_epoch
-from ..common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
+from ..common.values import bounded, count_of, dict_of, forget_oldest, list_of, scalars_of, text_of
 from .results import result_of
 from .timeline import parsed
 from .usage import Leg, dollars_of, usage_of
@@ -269,8 +269,7 @@ def sub_agent(reading: EventsReading, line: Line, data: dict[str, Any]) -> Itera
     call = reading.calls.get(call_id)
     if call_id and line.value["type"] == "subagent.started":
         reading.agents[call_id] = text_of(data.get("agentDisplayName") or data.get("agentName"))[:ID_LIMIT]
-        if len(reading.agents) > REMEMBERED:
-            del reading.agents[next(iter(reading.agents))]
+        forget_oldest(reading.agents, REMEMBERED)
     failed = line.value["type"] == "subagent.failed"
     text = text_of(data.get("error")) if failed else ""
     about = {"type": line.value["type"]} | scalars_of(data)

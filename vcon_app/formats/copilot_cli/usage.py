@@ -12,7 +12,7 @@ from typing import Any
 
 from ...drafts import Usage
 from ..common.usage import uncached
-from ..common.values import count_of, dict_of, number_of
+from ..common.values import count_of, dict_of, forget_oldest, number_of
 
 FIELDS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
 RECENT = 256
@@ -35,8 +35,7 @@ class Leg:
         now = {name: max(before.get(name, 0), getattr(usage, name) or 0) for name in FIELDS}
         self._requests[request] = now
         # Lines of one request stand close together, so an old request cannot grow any more.
-        if len(self._requests) > RECENT:
-            del self._requests[next(iter(self._requests))]
+        forget_oldest(self._requests, RECENT)
         counted = self._counted.setdefault(model or "", {})
         for name, count in now.items():
             counted[name] = counted.get(name, 0) + count - before.get(name, 0)

@@ -12,7 +12,7 @@ from typing import Any
 from ...drafts import Finding
 from ..common.lines import Item, Line
 from ..common.records import part_of
-from ..common.values import dict_of, text_of
+from ..common.values import dict_of, forget_oldest, text_of
 
 PAGES = ("data", "events")
 REMEMBERED = 100_000
@@ -39,8 +39,7 @@ def events_of(items: Iterable[Item], name: str) -> Iterator[Item]:
         else:
             queued.pop(id, None)
             seen[id] = None
-            if len(seen) > REMEMBERED:
-                del seen[next(iter(seen))]
+            forget_oldest(seen, REMEMBERED)
             yield item
     yield from (line for id, line in queued.items() if id not in seen)
     if repeated:

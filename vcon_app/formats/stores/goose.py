@@ -109,7 +109,7 @@ class GooseStoreReading(AgentReading):
         cost = money_of(value.get("accumulated_cost"))
         if not self._billed and (usage or cost):
             yield line.event(
-                "model_request", actor=line.agent, model=self.facts.model, 
+                "model_request", actor=line.agent, model=self.facts.model,
                 usage=usage or Usage(quality="aggregate"), cost=cost, request="session", data=data,
             )  # fmt: skip
         else:

@@ -35,7 +35,10 @@ PLACES: dict[str, tuple[str, ...]] = {
         ".cline/data/sessions/*/*.messages.json",
         *_editors("globalStorage/saoudrizwan.claude-dev/tasks/*/ui_messages.json"),
     ),
-    "codex": (".codex/sessions/**/*.jsonl*", ".codex/archived_sessions/*.jsonl*"),
+    "codex": (
+        ".codex/sessions/**/*.jsonl", ".codex/sessions/**/*.jsonl.zst",
+        ".codex/archived_sessions/*.jsonl", ".codex/archived_sessions/*.jsonl.zst",
+    ),
     "continue": (".continue/sessions/*-*.json",),
     "copilot": (".copilot/session-state/**/*.jsonl", *_editors("workspaceStorage/*/chatSessions/*.json*")),
     "crush": (".crush/crush.db", "*/.crush/crush.db", "*/*/.crush/crush.db", "*/*/*/.crush/crush.db"),

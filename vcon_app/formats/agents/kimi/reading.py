@@ -15,7 +15,7 @@ from ...common.calls import id_of
 from ...common.lines import Actor, Line, fingerprint
 from ...common.reading import REMEMBERED, unknown_type
 from ...common.usage import first_count
-from ...common.values import count_of, dict_of, scalars_of, text_of
+from ...common.values import count_of, dict_of, forget_oldest, scalars_of, text_of
 from .wire import WIRE, message_of
 
 NAME = "kimi"
@@ -130,8 +130,7 @@ class KimiReading(ChatReading):
             return line.event("system", data=data)
         self._steps = True
         self._stated[fingerprint(stated)] += 1
-        if len(self._stated) > REMEMBERED:
-            del self._stated[next(iter(self._stated))]
+        forget_oldest(self._stated, REMEMBERED)
         return line.event(
             "model_request", actor=line.agent, model=self.facts.model, usage=usage, request=line.key, data=data
         )
@@ -289,8 +288,7 @@ def result(reading: KimiReading, line: Line, value: dict[str, Any]) -> Iterator[
 def asked(reading: KimiReading, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
     if request := text_of(value.get("id")):
         reading.asked[request] = value
-        if len(reading.asked) > REMEMBERED:
-            del reading.asked[next(iter(reading.asked))]
+        forget_oldest(reading.asked, REMEMBERED)
     call_id = id_of(value.get("tool_call_id"))
     call = reading.calls.get(call_id)
     yield line.event(

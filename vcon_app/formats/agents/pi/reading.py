@@ -17,7 +17,7 @@ from ...common.lines import Line
 from ...common.reading import REMEMBERED, unknown_type
 from ...common.times import moment_of
 from ...common.usage import first_count
-from ...common.values import count_of, dict_of, list_of, scalars_of, text_of
+from ...common.values import count_of, dict_of, forget_oldest, list_of, scalars_of, text_of
 
 NAME = "pi"
 SENDER = re.compile(
@@ -153,8 +153,7 @@ class PiReading(AgentReading):
             tip = self._tip = own
         if own:
             self._tips[own] = tip
-            if len(self._tips) > REMEMBERED:
-                del self._tips[next(iter(self._tips))]
+            forget_oldest(self._tips, REMEMBERED)
 
     def _message(self, line: Line) -> Iterable[Draft]:
         message = dict_of(line.value.get("message")) or dict_of(line.value.get("payload"))
