@@ -14,8 +14,9 @@ from .common.calls import id_of
 from .common.facts import ID_LIMIT
 from .common.head import Head
 from .common.lines import Line
+from .common.reading import REMEMBERED
 from .common.records import records
-from .common.values import dict_of, scalars_of, text_of
+from .common.values import dict_of, forget_oldest, scalars_of, text_of
 from .contract import Spec
 
 NAME = "mcp-log"
@@ -105,6 +106,7 @@ class McpReading(AgentReading):
             yield line.event(kind, text, data={"type": "answer"} | scalars_of(dict_of(told)))
         if method and "id" in message:
             self._asked[own] = method
+            forget_oldest(self._asked, REMEMBERED)
         elif not method:
             self._asked.pop(own, None)
 
