@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 from django.db import connection
@@ -54,14 +57,73 @@ def test_a_leader_that_hangs_with_a_living_connection_is_ended(two, monkeypatch)
     assert not first.look()
 
 
-def test_a_leader_that_beats_keeps_the_lead(two, tmp_path, monkeypatch):
+@pytest.fixture
+def freeze():
+    """Stops a process of the server until the test has ended."""
+    frozen = []
+
+    def stop(pid: int) -> None:
+        os.kill(pid, signal.SIGSTOP)
+        frozen.append(pid)
+
+    yield stop
+    for pid in frozen:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_where_not_even_the_holders_backend_moves_another_leads_and_only_one(two, freeze, monkeypatch):
+    """A backend that is frozen holds its lock whatever it is told."""
+    monkeypatch.setattr(scheduler, "UNLED_SECONDS", 0.2)
+    first, second = two
+    third = Leadership()
+    assert first.look()
+    freeze(backend_of(first))
+    assert wait_until(second.look, seconds=60)
+    with as_owner() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE pid = %s", [backend_of(first)])
+        assert cursor.fetchone() == (1,), "it still holds the lock"
+    beats(second)
+    assert not any(third.look() for _ in range(5)) and second.look()
+    freeze(backend_of(second))
+    PartHeartbeat.objects.all().delete()
+    assert wait_until(third.look, seconds=60)
+    third.release()
+
+
+def test_a_holder_that_was_told_to_end_while_it_was_frozen_never_leads_again(two, freeze, monkeypatch):
     monkeypatch.setattr(scheduler, "UNLED_SECONDS", 0.2)
     first, second = two
     assert first.look()
+    freeze(backend_of(first))
+    assert wait_until(second.look, seconds=60)
+    os.kill(backend_of(first), signal.SIGCONT)
+    assert not first.look()
+    beats(second)
+    assert not any(first.look() for _ in range(5)), "its lock is free, and another leads"
+    assert second.look()
+    second.release()
+    assert wait_until(first.look, seconds=60)
+
+
+def backend_of(one: Leadership) -> int:
+    assert one._connection is not None
+    return one._connection.info.backend_pid
+
+
+def beats(one: Leadership) -> None:
+    assert one.held
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO config_partheartbeat VALUES ('a', 'scheduler', now() + interval '1 hour', now(), true, '{}')"
         )
+
+
+def test_a_leader_that_beats_keeps_the_lead(two, tmp_path, monkeypatch):
+    monkeypatch.setattr(scheduler, "UNLED_SECONDS", 0.2)
+    first, second = two
+    assert first.look()
+    beats(first)
     for _ in range(5):
         assert not second.look()
         time.sleep(0.1)
