@@ -18,7 +18,7 @@ from psycopg.conninfo import make_conninfo
 
 from config import health
 from config.celery import PONG_CHANNEL, pong
-from config.database import postgres, roles
+from config.database import postgres, roles, server_check
 from config.prepare import connection_parameters
 from config.processes import heartbeats
 from sessions_app.models import Workspace
@@ -216,6 +216,11 @@ BEFORE_WORKER: list[Part] = [
 AFTER_WORKER: list[Part] = [
     ("parts", parts_fault, "the supervisor restarts them; read their logs, and start script/server where it has ended"),
     ("checkpoints", checkpoints_fault, "read logs/worker-1.log; docs/record.md says where checkpoints are taken to"),
+    (
+        "database server",
+        server_check.fault,
+        "a process of PostgreSQL hangs: kill -CONT wakes it, or restart the server",
+    ),
     ("clock", clock_fault, "let both hosts set their clocks by NTP"),
 ]
 OF_THIS_HOST: list[tuple[str, Callable[[], str | None], Callable[[], str | None], str]] = [

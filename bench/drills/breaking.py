@@ -19,6 +19,7 @@ import psycopg
 
 from config.database import postgres
 from config.database.cluster import Cluster
+from config.processes import leadership
 
 from .desk import PARTS, Desk
 
@@ -105,6 +106,42 @@ def kill_backend(scene: Scene) -> None:
     [(pid,)] = scene.desk.ask("SELECT pid FROM pg_stat_activity WHERE state IS NOT NULL ORDER BY random() LIMIT 1")
     with suppress(psutil.NoSuchProcess):
         psutil.Process(pid).kill()
+
+
+LEADS = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = %s"
+OF_SERVER = "SELECT pid FROM pg_stat_activity WHERE backend_type = %s"
+
+
+@drill("freeze the backend of PostgreSQL that holds the lead")
+def freeze_lead(scene: Scene) -> None:
+    _stop(scene, LEADS, leadership.LOCK)
+
+
+@drill("freeze the backend of PostgreSQL that holds the lead, kill -9 scheduler")
+def freeze_lead_and_kill(scene: Scene) -> None:
+    _stop(scene, LEADS, leadership.LOCK)
+    scene.desk.send("scheduler", KILL)
+
+
+@drill("freeze the backend that holds the lead, of a server that nobody watches", stage="own")
+def freeze_lead_of_own(scene: Scene) -> None:
+    _stop(scene, LEADS, leadership.LOCK)
+
+
+@drill("freeze the checkpointer of PostgreSQL")
+def freeze_checkpointer(scene: Scene) -> None:
+    _stop(scene, OF_SERVER, "checkpointer")
+
+
+@drill("freeze the WAL writer of PostgreSQL")
+def freeze_wal_writer(scene: Scene) -> None:
+    _stop(scene, OF_SERVER, "walwriter")
+
+
+def _stop(scene: Scene, which: str, value: object) -> None:
+    """Stop a process of the database server; nobody of the drill wakes it."""
+    [(pid,)] = scene.desk.ask(which, value)
+    psutil.Process(pid).suspend()
 
 
 @drill("kill -9 the supervisor, start again")

@@ -90,11 +90,12 @@ class Server:
 
     def stop(self, patience: float = 2.0) -> None:
         """Fast shutdown; after ``patience`` seconds at once, and the next start replays the log."""
-        for number, seconds in ((signal.SIGINT, patience), (signal.SIGQUIT, 1.0), (signal.SIGKILL, 1.0)):
+        for number, seconds in ((signal.SIGINT, patience), (signal.SIGQUIT, 1.0)):
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
             if wait_until(lambda: not self.alive(), seconds):
                 return
+        self.kill()
 
 
 @contextmanager

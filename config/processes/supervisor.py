@@ -20,6 +20,7 @@ from typing import NoReturn
 from config import env
 from config.database import postgres
 from config.database.cluster import Cluster, make_data_dir
+from config.database.sleepers import Sleepers
 from config.env import ConfigError
 from config.processes import parts
 from config.processes.children import Child, Launch, spawn
@@ -151,6 +152,7 @@ class Supervisor:
         self._stop = threading.Event()
         self._looked_at = self._beat_at = self._database_answered_at = time.monotonic()
         self._database_asked_at = 0.0
+        self._sleepers = Sleepers()
         self.name, self.preparation = SUPERVISOR, ["--demo"] if demo else []
         self._said = ""
         """Why PostgreSQL does not start, as it was printed last."""
@@ -292,6 +294,8 @@ class Supervisor:
         """Start PostgreSQL again when it has ended, or does not even say whether it speaks TLS."""
         if server.alive() and now - self._database_asked_at > BEAT_SECONDS:
             self._database_asked_at = now
+            for name in self._sleepers.wake(server.pid, now):
+                print_line(f'"{name}" was stopped for {SILENT_SECONDS:.0f} s; it is told to go on')
             if postgres.answers(cluster):
                 self._database_answered_at = now
                 self._heartbeat("postgres").beat()

@@ -24,6 +24,7 @@ import pytest
 from config import broker
 from config.database.cluster import Cluster
 from config.database.postgres import wait_until
+from config.processes import leadership
 
 from .running import PARTS, Up, serves, start
 
@@ -165,6 +166,29 @@ def test_a_frozen_database_server_is_killed_and_started_again(up, caller):
     assert wait_until(lambda: serves(up.address + "readyz"), seconds=PATIENCE)
     imported = caller.import_file()
     assert wait_until(lambda: caller.is_done(imported), seconds=PATIENCE)
+
+
+def test_processes_of_the_database_that_are_frozen_go_on(up, caller):
+    """The one that holds the lead of the schedulers kept it, dead or alive, and nobody led any more."""
+    held = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = %s"
+    with psycopg.connect(**Cluster(up.data_dir).parameters) as database:
+        pids = [*database.execute(held, [leadership.LOCK]).fetchall()]
+        pids += database.execute("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'").fetchall()
+    assert len(pids) == 2
+    frozen = [psutil.Process(pid) for (pid,) in pids]
+    for process in frozen:
+        process.suspend()
+    up.child("scheduler").kill()
+    assert wait_until(lambda: not any(map(is_stopped, frozen)), seconds=PATIENCE)
+    approval = caller.ask()
+    assert wait_until(lambda: caller.is_expired(approval), seconds=PATIENCE)
+    assert wait_until(lambda: serves(up.address + "readyz"), seconds=PATIENCE)
+    server = up.child("postgres")
+    assert frozen[1].is_running() and frozen[1].ppid() == server.pid, "nothing was killed for it"
+
+
+def is_stopped(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() == psutil.STATUS_STOPPED
 
 
 def test_a_decision_is_made_once_and_executed_once_while_the_database_is_killed(up, caller):

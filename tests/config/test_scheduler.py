@@ -11,10 +11,12 @@ from contextlib import suppress
 import pytest
 from django.db import connection
 
+from config.database import server_check
 from config.database.postgres import wait_until
 from config.models import PartHeartbeat
-from config.processes import heartbeats, scheduler
-from config.processes.scheduler import Leadership, Look, Message
+from config.processes import heartbeats, leadership
+from config.processes.leadership import Leadership
+from config.processes.scheduler import Look, Message
 from tests.database_roles import as_owner
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +50,7 @@ def test_a_leader_that_lost_its_connection_knows_it_at_the_next_look(two):
 
 def test_a_leader_that_hangs_with_a_living_connection_is_ended(two, monkeypatch):
     """As a host that is frozen: its kernel answers for it."""
-    monkeypatch.setattr(scheduler, "UNLED_SECONDS", 0.2)
+    monkeypatch.setattr(leadership, "UNLED_SECONDS", 0.2)
     first, second = two
     assert first.look()
     PartHeartbeat.objects.create(host="a", part="scheduler", leads=True, beat_at="2026-01-01T00:00Z",
@@ -74,15 +76,17 @@ def freeze():
 
 def test_where_not_even_the_holders_backend_moves_another_leads_and_only_one(two, freeze, monkeypatch):
     """A backend that is frozen holds its lock whatever it is told."""
-    monkeypatch.setattr(scheduler, "UNLED_SECONDS", 0.2)
+    monkeypatch.setattr(leadership, "UNLED_SECONDS", 0.2)
     first, second = two
     third = Leadership()
     assert first.look()
+    assert server_check.fault() is None
     freeze(backend_of(first))
     assert wait_until(second.look, seconds=60)
     with as_owner() as cursor:
         cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE pid = %s", [backend_of(first)])
         assert cursor.fetchone() == (1,), "it still holds the lock"
+    assert f"{backend_of(first)}" in server_check.fault()
     beats(second)
     assert not any(third.look() for _ in range(5)) and second.look()
     freeze(backend_of(second))
@@ -92,7 +96,7 @@ def test_where_not_even_the_holders_backend_moves_another_leads_and_only_one(two
 
 
 def test_a_holder_that_was_told_to_end_while_it_was_frozen_never_leads_again(two, freeze, monkeypatch):
-    monkeypatch.setattr(scheduler, "UNLED_SECONDS", 0.2)
+    monkeypatch.setattr(leadership, "UNLED_SECONDS", 0.2)
     first, second = two
     assert first.look()
     freeze(backend_of(first))
@@ -120,7 +124,7 @@ def beats(one: Leadership) -> None:
 
 
 def test_a_leader_that_beats_keeps_the_lead(two, tmp_path, monkeypatch):
-    monkeypatch.setattr(scheduler, "UNLED_SECONDS", 0.2)
+    monkeypatch.setattr(leadership, "UNLED_SECONDS", 0.2)
     first, second = two
     assert first.look()
     beats(first)
