@@ -19,7 +19,6 @@ import psycopg
 
 from config.database import postgres
 from config.database.cluster import Cluster
-from config.processes import leadership
 
 from .desk import PARTS, Desk
 
@@ -108,24 +107,26 @@ def kill_backend(scene: Scene) -> None:
         psutil.Process(pid).kill()
 
 
+LEAD = 0x7363686564756C65
+"""The lock of the scheduler that leads (``config.processes.leadership.LOCK``)."""
 LEADS = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = %s"
 OF_SERVER = "SELECT pid FROM pg_stat_activity WHERE backend_type = %s"
 
 
 @drill("freeze the backend of PostgreSQL that holds the lead")
 def freeze_lead(scene: Scene) -> None:
-    _stop(scene, LEADS, leadership.LOCK)
+    _stop(scene, LEADS, LEAD)
 
 
 @drill("freeze the backend of PostgreSQL that holds the lead, kill -9 scheduler")
 def freeze_lead_and_kill(scene: Scene) -> None:
-    _stop(scene, LEADS, leadership.LOCK)
+    _stop(scene, LEADS, LEAD)
     scene.desk.send("scheduler", KILL)
 
 
 @drill("freeze the backend that holds the lead, of a server that nobody watches", stage="own")
 def freeze_lead_of_own(scene: Scene) -> None:
-    _stop(scene, LEADS, leadership.LOCK)
+    _stop(scene, LEADS, LEAD)
 
 
 @drill("freeze the checkpointer of PostgreSQL")

@@ -44,6 +44,8 @@ class SessionMeasures(models.Model):
     """Minute of its end, beginning or coming, whichever is known first."""
     data = models.DecimalField(**AMOUNT, default=0, db_default=0)
     """US dollars that its tool calls took from the data wallet."""
+    first_used = models.DateField(null=True)
+    """Day in UTC of its first turn that usage counts; NULL: there is none (``migrations/_first_used_0067.py``)."""
 
     class Meta:
         indexes = [
@@ -54,4 +56,6 @@ class SessionMeasures(models.Model):
             models.Index(fields=["workspace", "last_day"], condition=Q(is_bad=True), name="measures_bad_days"),
             models.Index(fields=["agent", "seen"], name="measures_seen"),
             models.Index(F("workspace"), SPENT, F("session"), name="measures_by_spent"),
+            # An index of what usage of a day costs would make each change of usage write to all indexes of that table.
+            models.Index(F("workspace"), F("first_used"), SPENT.desc(), F("session"), name="measures_by_first_used"),
         ]

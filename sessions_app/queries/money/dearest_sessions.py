@@ -1,13 +1,18 @@
 """Which sessions a page of usage by session shows, without adding up all others.
 
-Of a short period what its sessions spent in it is added up, and nothing else of them. Of a long one: what a session
-used ever is measured (``SessionMeasures``), and no period has more of it. So sessions are gone through from the dearest
-ever on, until nobody who follows can be among the dearest of the period any more.
+What a session used ever is measured (``SessionMeasures``), and no period has more of it. So sessions are gone through
+from the dearest ever on, until nobody who follows can be among the dearest of the period any more: all sessions of the
+workspace where the period has neither beginning nor end, else those that used something first on one of its days, the
+days merged. All others of a period were at work at its beginning already: they are looked up, each.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import date
 from decimal import Decimal
+from heapq import merge
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -15,11 +20,11 @@ from django.db import connection
 
 from .days import Days
 
-FEW = 1_000
+FEW = 200
 """So many sessions are all added up, everything that they used."""
-RANKED = 15_000
-"""So many are ranked by what they spent in a period with a beginning or an end, at 2 us each. The others' way costs
-13 us a session that it goes through: of a month 10,000 at 100,000 sessions, of half a year 500, ever one page."""
+DAYS = 400
+"""Days with sessions of a period that are merged: of each at least three are read. A longer one has so much of what
+there is that the dearest ever are among its own: 500 were gone through for half a year, 10,000 for a month."""
 BATCH = 500
 Ranked = list[tuple[Decimal, UUID]]
 """What sessions spent in a period, below zero, with their ids: in order the dearest first."""
@@ -38,9 +43,31 @@ SPENT_BY = f"""
 SELECT -sum({SPENT}), u.session_id FROM unnest(%(ids)s::uuid[]) AS wanted (id)
 JOIN sessions_app_sessionusage u ON u.session_id = wanted.id AND {IN_PERIOD} GROUP BY u.session_id
 """
-RANKED_IN_PERIOD = f"""
-SELECT -sum({SPENT}), u.session_id FROM sessions_app_sessionusage u
-WHERE u.workspace_id = %(workspace)s AND {IN_PERIOD} GROUP BY u.session_id ORDER BY 1, 2 LIMIT %(limit)s
+DAYS_BEGUN = """
+WITH RECURSIVE d (day) AS (
+    SELECT min(first_used) FROM sessions_app_sessionmeasures
+    WHERE workspace_id = %(workspace)s AND (%(first)s::date IS NULL OR first_used >= %(first)s)
+    UNION ALL
+    SELECT (SELECT min(first_used) FROM sessions_app_sessionmeasures
+            WHERE workspace_id = %(workspace)s AND first_used > d.day)
+    FROM d WHERE d.day IS NOT NULL AND (%(end)s::date IS NULL OR d.day < %(end)s)
+)
+SELECT day FROM d WHERE day IS NOT NULL AND (%(end)s::date IS NULL OR day < %(end)s) LIMIT %(days)s
+"""
+DEAREST_BEGUN = """
+SELECT d.day, -m.spent, m.session_id FROM unnest(%(on)s::date[]) AS d (day)
+CROSS JOIN LATERAL (
+    SELECT cost + data AS spent, session_id FROM sessions_app_sessionmeasures
+    WHERE workspace_id = %(workspace)s AND first_used = d.day
+    ORDER BY cost + data DESC, session_id LIMIT %(most)s OFFSET %(past)s
+) AS m ORDER BY 1, 2, 3
+"""
+# In the words of the index ``session_usage_goes_on``, as ``usage_totals.FROM_BEFORE``.
+GOING_ON = """
+SELECT DISTINCT session_id FROM (
+    SELECT * FROM sessions_app_sessionusage
+    WHERE first_day < day AND daterange(first_day, day, '(]') @> %(first)s::date OFFSET 0
+) AS from_before WHERE workspace_id = %(workspace)s AND kind = 'turn' AND origin <> ''
 """
 FREE = f"""
 SELECT 0::numeric, m.session_id FROM sessions_app_sessionmeasures m
@@ -73,8 +100,8 @@ def dearest(scope: dict[str, Any], sessions: int) -> list[UUID] | None:
     asked = _asked(scope)
     if asked is None or sessions <= FEW or scope["agent"] or scope["origin"] or scope["tag"]:
         return None
-    if sessions <= RANKED and (asked["first"] or asked["end"]):
-        return [session_id for _, session_id in _fetch(RANKED_IN_PERIOD, asked)]
+    if (asked["first"] or asked["end"]) and len(days := _days_begun(asked)) <= DAYS:
+        return [session_id for _, session_id in _dearest_begun(asked, days)]
     limit, after, bound = scope["limit"], None, None
     size = BATCH if asked["first"] or asked["end"] else min(BATCH, limit + 1)
     found: Ranked = []
@@ -90,6 +117,54 @@ def dearest(scope: dict[str, Any], sessions: int) -> list[UUID] | None:
     if len(found) < limit or not found[-1][0]:
         found = sorted([*found, *_fetch(FREE, asked)])[:limit]
     return [session_id for _, session_id in found]
+
+
+def _days_begun(asked: dict[str, Any]) -> list[date]:
+    """Days of a period on which sessions used something first; at most ``DAYS`` and one more."""
+    return [day for (day,) in _fetch(DAYS_BEGUN, asked | {"days": DAYS + 1})]
+
+
+def _dearest_begun(asked: dict[str, Any], days: list[date]) -> Ranked:
+    """The dearest of a period. Whoever used something before it and in it is looked up; of all others what they used
+    ever is no less than in the period, and nothing of it lies before. So where as many as are wanted come before the
+    next one's whole, by money and then by id, nobody that follows is among them.
+    """
+    limit = asked["limit"]
+    before = [session_id for (session_id,) in _fetch(GOING_ON, asked)] if asked["first"] else []
+    found: Ranked = sorted(_spent(asked, before))[:limit]
+    bounds = _by_bound(asked, days)
+    batch = list(islice(bounds, limit))
+    while batch:
+        found = sorted([*found, *_spent(asked, [session_id for _, session_id in batch])])[:limit]
+        following = next(bounds, None)
+        if following is None or len(found) == limit and following > found[-1]:
+            break
+        batch = [following, *islice(bounds, limit - 1)]
+    return found
+
+
+def _spent(asked: dict[str, Any], sessions: list[UUID]) -> Ranked:
+    return _fetch(SPENT_BY, asked | {"ids": sessions}) if sessions else []
+
+
+def _by_bound(asked: dict[str, Any], days: list[date]) -> Iterator[tuple[Decimal, UUID]]:
+    """Who used something first on one of some days, with what it spent ever, below zero: in order."""
+    most = 2 * asked["limit"] // max(len(days), 1) + 3  # twice what a day should have: few are asked a second time
+    known: dict[date, Ranked] = {day: [] for day in days}
+    for day, bound, session_id in _fetch(DEAREST_BEGUN, asked | {"on": days, "most": most, "past": 0}):
+        known[day].append((bound, session_id))
+    return merge(*(_of_day(asked, day, known[day], most) for day in days))
+
+
+def _of_day(asked: dict[str, Any], day: date, known: Ranked, most: int) -> Iterator[tuple[Decimal, UUID]]:
+    past = 0
+    while True:
+        yield from known
+        if len(known) < most:
+            return
+        past, most = past + most, asked["limit"]
+        rows = _fetch(DEAREST_BEGUN, asked | {"on": [day], "most": most, "past": past})
+        known = [(bound, session_id) for _, bound, session_id in rows]
 
 
 def following(scope: dict[str, Any]) -> list[UUID] | None:

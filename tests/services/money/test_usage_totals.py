@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import product
+from random import Random
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db.models import Min
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sessions_app.models import (
     Member,
     Session,
+    SessionMeasures,
     SessionUsage,
     Turn,
     TurnInFlight,
@@ -38,6 +42,7 @@ pytestmark = pytest.mark.django_db
 
 DAY = timedelta(days=1)
 BY = audit.Actor("member", "somebody", "Somebody")
+COSTS = ("0", "0.1", "0.2", "0.3", "5", "9")
 
 
 def scopes(workspace: Workspace, moment: datetime) -> list[dict[str, Any]]:
@@ -61,6 +66,7 @@ def scopes(workspace: Workspace, moment: datetime) -> list[dict[str, Any]]:
 
 def check(workspace: Workspace, moment: datetime, groupings: tuple[str, ...] = usage.GROUPS) -> None:
     """The totals, and the groups of all groupings, are what the turns add up to."""
+    check_first_days()
     for number, scope in enumerate(scopes(workspace, moment)):
         assert usage_totals.total(scope) == usage_of_turns.total(scope), scope
         for by in groupings:
@@ -140,9 +146,9 @@ def test_sessions_are_ranked_without_adding_all_of_them_up(agent, workspace, doc
     made = [*one_of_each(agent), *(ran(agent, cost, at=NOON) for cost in ("0.2", "0.2", "0", None, None, "0.7"))]
     events.append(made[4].pk, [answer("late", cost=Decimal("3"))], origin=links.RUNTIME)
     erasing.erase_session(made[5], by=BY)
-    for batch, ranked in ((1, 0), (2, 0), (500, 0), (500, 15_000)):
+    for batch, days in ((1, 0), (2, 0), (500, 0), (500, 400)):
         monkeypatch.setattr(dearest_sessions, "BATCH", batch)
-        monkeypatch.setattr(dearest_sessions, "RANKED", ranked)
+        monkeypatch.setattr(dearest_sessions, "DAYS", days)
         for since, until in ((None, None), (NOON - 9 * DAY, NOON), (NOON, None), (None, NOON + 2 * DAY)):
             bounds = {name: at and at.replace(hour=0) for name, at in (("from", since), ("to", until))}
             for limit in (1, 2, 3, 5, 8, 20):
@@ -153,6 +159,32 @@ def test_sessions_are_ranked_without_adding_all_of_them_up(agent, workspace, doc
                 if expected and expected[-1][0]:
                     asked |= {"past": expected[-1][0]}
                     assert usage_totals.groups("session", asked) == usage_of_turns.groups("session", asked)
+
+
+def test_the_dearest_of_any_period_are_exact_where_sessions_span_days(agent, workspace, monkeypatch):
+    """Sessions of one to five days in any order of money: every period of two weeks, whatever is read at once."""
+    monkeypatch.setattr(dearest_sessions, "FEW", 0)
+    dice = Random(11)
+    for _ in range(40):
+        session = Session.objects.create(workspace=workspace, agent=agent, origin="api")
+        begun = dice.randrange(12)
+        days = sorted({begun, *(begun + dice.randrange(5) for _ in range(dice.randrange(4)))})
+        log = [(user(at=NOON + day * DAY), answer(f"r{day}", cost=Decimal(dice.choice(COSTS)))) for day in days]
+        events.append(session.pk, [event for turn in log for event in turn], origin=links.RUNTIME)
+    check_first_days()
+    midnights = [None, *(NOON.replace(hour=0) + day * DAY for day in (0, 1, 4, 5, 8, 11, 15))]
+    for since, until in product(midnights, repeat=2):
+        for limit in (1, 4, 17, 60):
+            asked = scopes(workspace, NOON)[0] | {"from": since, "to": until, "limit": limit}
+            assert usage_totals.ranked("session", asked) == usage_of_turns.ranked("session", asked), asked
+
+
+def check_first_days() -> None:
+    """What is kept of each session's first day is what its days say."""
+    said = SessionUsage.objects.filter(kind="turn").exclude(origin="")
+    first = dict(said.values_list("session").annotate(first=Min("day")))
+    kept = dict(SessionMeasures.objects.values_list("session", "first_used"))
+    assert kept == {session: first.get(session) for session in kept}
 
 
 def test_what_a_session_is_of_changes(agent, workspace):
