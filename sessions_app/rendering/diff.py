@@ -13,6 +13,9 @@ MAX_LINES = 2_000
 MAX_ROWS = 5_000
 """Rows that are kept of one edit; ``FileDiff.cut`` says that there were more."""
 CONTEXT = 3
+PATHS = ("file_path", "filePath", "path", "filename", "notebook_path", "target_file")
+PATCHES = ("patch", "patchText", "input", "diff", "unified_diff")
+"""Names of arguments that hold a path, and of those that may hold a patch."""
 
 Mark = Literal[" ", "+", "-", "@"]
 
@@ -67,6 +70,29 @@ def diffs_of_call(name: str | None, arguments: Any, result: Any = None) -> list[
     return from_unified(text) if (text := patch_text(arguments)) else []
 
 
+def beside(name: str | None, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that the diffs of a call do not say in full, whoever chose their names."""
+    path = next((key for key in PATHS if isinstance(arguments.get(key), str)), "")
+    return {key: value for key, value in arguments.items() if key not in {path, *_said(name, arguments)}}
+
+
+def _said(name: str | None, arguments: dict[str, Any]) -> set[str]:
+    """Keys whose values ``diffs_of_call`` shows whole, in its order."""
+    if pairs := replacements(arguments):
+        if not all(_lines(old) != _lines(new) for old, new in pairs):
+            return set()
+        edits = arguments.get("edits")
+        if not isinstance(edits, list):
+            return set(_names_of_pair(arguments))
+        return (
+            {"edits"} if all(isinstance(one, dict) and set(one) == set(_names_of_pair(one)) for one in edits) else set()
+        )
+    if written_text(name, arguments) is not None:
+        return {next(key for key in ("file_text", "content", "contents") if isinstance(arguments.get(key), str))}
+    key = next((key for key in PATCHES if _is_patch(arguments.get(key))), "")
+    return {key} if key and _is_whole(arguments[key]) else set()
+
+
 def _unnumbered(row: Row) -> Row:
     """A row of a replaced text: where in the file it lies is not known, and lines of the text are none of the file."""
     return Row("@", "@@") if row.mark == "@" else Row(row.mark, row.text)
@@ -105,6 +131,10 @@ def added(content: str) -> Iterator[Row]:
 _FILE = re.compile(r"\*\*\* (?:Add|Update|Delete) File: (.+)|\+\+\+ (?:b/)?(\S.*)")
 _HUNK = re.compile(r"@@(?: -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@)?")
 _NOISE = re.compile(r"\*\*\* |--- |diff --git |index [0-9a-f]+\.\.|\\ No newline")
+_WHOLE = re.compile(
+    r"[-+ @]|$|diff --git |index [0-9a-f]+\.\.|\\ No newline|\*\*\* (?:(?:Begin|End) Patch|End of File|Add File: )"
+)
+"""Lines of a patch that a diff shows or that say nothing more: no file that is deleted, moved or of other rights."""
 
 
 def from_unified(text: str) -> list[FileDiff]:
@@ -118,6 +148,13 @@ def from_unified(text: str) -> list[FileDiff]:
                 files.append(("", []))
             files[-1][1].append(line)
     return [_file(path, _hunks(lines)) for path, lines in files if any(line[:1] in ("+", "-") for line in lines)]
+
+
+def _is_whole(text: str) -> bool:
+    """Whether the diffs of a patch say all of it: every line is one of theirs, and every file has some."""
+    names = [match[1] or match[2] for line in _lines(text) if (match := _FILE.match(line))]
+    known = all(_WHOLE.match(line) or line.startswith("*** Update File: ") for line in _lines(text))
+    return known and "/dev/null" not in names and names == [file.path for file in from_unified(text)]
 
 
 def files_of_patch(text: str) -> list[str]:
@@ -181,8 +218,7 @@ def path_of(value: Any) -> str:
     """The path that arguments or a structured result name; empty when there is none."""
     if not isinstance(value, dict):
         return ""
-    names = ("file_path", "filePath", "path", "filename", "notebook_path", "target_file")
-    return next((value[name] for name in names if isinstance(value.get(name), str)), "")
+    return next((value[name] for name in PATHS if isinstance(value.get(name), str)), "")
 
 
 def replacements(arguments: dict[str, Any]) -> list[tuple[str, str]]:
@@ -197,11 +233,15 @@ PAIRS = (("old_string", "new_string"), ("oldString", "newString"), ("old_str", "
 
 
 def _pair(edit: Any) -> tuple[str, str] | None:
-    if isinstance(edit, dict):
-        for old, new in PAIRS:
-            if isinstance(edit.get(old), str):
-                return edit[old], edit[new] if isinstance(edit.get(new), str) else ""
+    if isinstance(edit, dict) and (names := _names_of_pair(edit)):
+        old, new = names
+        return edit[old], edit[new] if isinstance(edit.get(new), str) else ""
     return None
+
+
+def _names_of_pair(edit: dict[str, Any]) -> tuple[str, ...]:
+    """Under which names an edit has its old and its new text; empty where it has none."""
+    return next((pair for pair in PAIRS if isinstance(edit.get(pair[0]), str)), ())
 
 
 _WRITES = re.compile(r"write|create|save", re.IGNORECASE)
@@ -218,11 +258,11 @@ def written_text(name: str | None, arguments: dict[str, Any]) -> str | None:
 
 def patch_text(arguments: dict[str, Any]) -> str | None:
     """A patch that arguments hold."""
-    for name in ("patch", "patchText", "input", "diff", "unified_diff"):
-        text = arguments.get(name)
-        if isinstance(text, str) and ("*** Begin Patch" in text or re.search(r"^@@ ", text, re.MULTILINE)):
-            return text
-    return None
+    return next((arguments[name] for name in PATCHES if _is_patch(arguments.get(name))), None)
+
+
+def _is_patch(text: Any) -> bool:
+    return isinstance(text, str) and ("*** Begin Patch" in text or bool(re.search(r"^@@ ", text, re.MULTILINE)))
 
 
 def _number(value: Any) -> int | None:

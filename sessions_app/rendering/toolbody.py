@@ -25,6 +25,11 @@ MOST_DIFF = 400
 """Rows of a diff that are shown before "show the arguments in full"."""
 
 
+def diff_lines(file: diff.FileDiff) -> list[code_html.DiffLine]:
+    """The rows of a diff that are shown."""
+    return code_html.diff_lines(file.rows[:MOST_DIFF], file.path)
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One piece of a card. ``of`` names the column its whole value is read from: arguments, result or text."""
@@ -48,7 +53,7 @@ class Part:
     @property
     def diff_lines(self) -> list[code_html.DiffLine]:
         """The rows of a diff that are shown."""
-        return code_html.diff_lines(self.value.rows[:MOST_DIFF], self.value.path)
+        return diff_lines(self.value)
 
     @property
     def code_lines(self) -> list[tuple[int | None, str]]:
@@ -113,7 +118,7 @@ def parts_of_arguments(name: str | None, arguments: Any, result: Any = None, *, 
         return [Part("text", "Arguments", "arguments", shown, language)]
     parts, told = [], frozenset[str]()
     if command := command_of(name, arguments):
-        told = frozenset(COMMAND_KEYS)
+        told = frozenset((command_key_of(arguments),))
         shown = clamp(command, characters=TEXT, lines=LINES)
         parts = [Part("command", "Command", "arguments", shown, "bash")]
     elif (key := sql.key_of(arguments)) is not None:
@@ -211,10 +216,15 @@ def language_of_result(name: str | None, text: str, arguments: Any) -> str:
 COMMAND_KEYS = ("command", "cmd", "script")
 
 
+def command_key_of(arguments: dict[str, Any]) -> str:
+    """Under which name arguments have the command that is run; empty where they have none."""
+    return next((key for key in COMMAND_KEYS if arguments.get(key)), "")
+
+
 def command_of(name: str | None, arguments: dict[str, Any]) -> str:
     """The command that a call runs in a shell; empty for every other call."""
     line = toolline.describe_call(name, arguments)
-    value = next((arguments[key] for key in COMMAND_KEYS if arguments.get(key)), None)
+    value = arguments.get(command_key_of(arguments))
     if line.icon != "terminal" or value is None:
         return ""
     return value if isinstance(value, str) else " ".join(map(str, value)) if isinstance(value, list) else ""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .. import diff, toolbody, toolline
+from .. import code_html, diff, toolbody, toolline
 from ..numbers import duration
 from ..text import first_line
 from . import mail, money, odd, shell, sql
@@ -16,7 +16,6 @@ from .values import Writer
 
 NODES, ALL_NODES = 600, 20_000
 """Values that are shown on a card among others, and on one that stands alone."""
-MANY_LINES = 400
 _DELETES = re.compile(
     r"(?:^|[_\-. ])(?:delete|drop|destroy|purge|wipe|erase|truncate|terminate|revoke|remove|uninstall|rm|shutdown)"
     r"(?:$|[_\-. ])",
@@ -35,6 +34,7 @@ _FLAGS = (
     "delete",
     "purge",
 )
+_OF_A_TODO = {"content", "step", "status", "activeForm", "id", "priority"}
 Form = Literal["html", "diff", "todos"]
 
 
@@ -44,6 +44,11 @@ class Part:
 
     form: Form
     value: Any
+
+    @property
+    def diff_lines(self) -> list[code_html.DiffLine]:
+        """The rows of a diff that are shown."""
+        return toolbody.diff_lines(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +128,18 @@ def _parts(tool: str, arguments: Any, writer: Writer) -> list[Part]:
     if arguments is None or arguments == {}:
         return []
     if files := _diffs(tool, arguments):
-        rest = _beside_a_diff(arguments)
+        rest = diff.beside(tool, arguments) if isinstance(arguments, dict) else {}
         return [Part("diff", file) for file in files] + ([Part("html", writer.rows(rest))] if rest else [])
     if not isinstance(arguments, dict):
         return [Part("html", _whole(arguments, writer))]
-    if todos := toolbody.todos_of(arguments):
-        return [Part("todos", todos)]
+    if todos := _plan(arguments):
+        rest = {key: value for key, value in arguments.items() if key not in ("todos", "plan")}
+        return [Part("todos", todos)] + ([Part("html", writer.rows(rest))] if rest else [])
     if found := mail.mail_of(arguments):
         return [Part("html", _mail(found))] + ([Part("html", writer.rows(found.rest))] if found.rest else [])
     if command := toolbody.command_of(tool, arguments):
-        rest = {key: value for key, value in arguments.items() if key not in toolbody.COMMAND_KEYS}
+        told = toolbody.command_key_of(arguments)
+        rest = {key: value for key, value in arguments.items() if key != told}
         return [Part("html", _code(spans(shell.tokens_of(command)), "command"))] + _rest_of_command(rest, writer)
     if (key := sql.key_of(arguments)) is not None:
         rest = {name: value for name, value in arguments.items() if name != key}
@@ -145,11 +152,11 @@ def _diffs(tool: str, arguments: Any) -> list[diff.FileDiff]:
     return diff.diffs_of_call(tool, arguments) if arguments is not None else []
 
 
-def _beside_a_diff(arguments: Any) -> dict[str, Any]:
-    """Flags of an edit that its diff does not show: ``replace_all``."""
-    if not isinstance(arguments, dict):
-        return {}
-    return {key: value for key, value in arguments.items() if isinstance(value, bool | int)}
+def _plan(arguments: dict[str, Any]) -> list[toolbody.Todo]:
+    """A plan, where its lines say all of it: a list of things to make is no list of things to do."""
+    lists = [arguments[key] for key in ("todos", "plan") if key in arguments]
+    todos = toolbody.todos_of(arguments) if len(lists) == 1 else []
+    return todos if todos and len(todos) == len(lists[0]) and all(set(one) <= _OF_A_TODO for one in lists[0]) else []
 
 
 def _rest_of_command(rest: dict[str, Any], writer: Writer) -> list[Part]:

@@ -180,3 +180,37 @@ def test_secrets_are_hidden(key, value, left):
 ])  # fmt: skip
 def test_what_is_no_secret_is_shown(key, value):
     assert secrets.masked({key: value}) == ({key: value}, 0)
+
+
+PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"
+
+
+@pytest.mark.parametrize(("tool", "arguments", "said"), [
+    ("Edit", {"file_path": "/a", "old_string": "x", "new_string": "y", "command": "rm -rf /"}, ["rm -rf /"]),
+    ("Edit", {"file_path": "/a", "path": "/b", "old_string": "x", "new_string": "y"}, ["/b"]),
+    ("Edit", {"file_path": "/a", "old_string": "x", "new_string": "x\n"}, ["old_string", "new_string"]),
+    ("Edit", {"file_path": "/a", "edits": [{"old_string": "x", "new_string": "y", "mode": "0777"}]}, ["0777"]),
+    ("Write", {"file_path": "/a", "content": "x", "contents": "y", "mode": "0777"}, ["contents", "0777"]),
+    ("apply_patch", {"patch": PATCH, "input": "z"}, ["input"]),
+    ("apply_patch", {"patch": PATCH.replace("***", "*** Delete File: b.py\n***", 1)}, ["Delete File: b.py"]),
+    ("apply_patch", {"patch": PATCH.replace("@@", "*** Move to: c.py\n@@")}, ["Move to: c.py"]),
+    ("apply_patch", {"patch": "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"}, ["--- a/x"]),
+    ("Bash", {"command": "ls", "script": "rm -rf /"}, ["rm -rf /"]),
+    ("terraform_apply", {"plan": [{"description": "web", "destroy": "db"}]}, ["destroy", "db"]),
+    ("TodoWrite", {"todos": [{"content": "a", "status": "done"}], "force": "everything"}, ["everything"]),
+])  # fmt: skip
+def test_nothing_that_is_decided_on_is_left_out(tool, arguments, said):
+    text = read(html_of(tool, arguments))
+    assert [word for word in said if word not in text] == []
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("Edit", {"file_path": "/a", "old_string": "x", "new_string": "y"}),
+    ("MultiEdit", {"file_path": "/a", "edits": [{"old_string": "x", "new_string": "y"}]}),
+    ("Write", {"file_path": "/a", "content": "x"}),
+    ("apply_patch", {"patch": PATCH}),
+    ("apply_patch", {"input": "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n"}),
+    ("TodoWrite", {"todos": [{"content": "a", "status": "done", "activeForm": "b"}]}),
+])  # fmt: skip
+def test_what_a_diff_or_a_plan_says_is_not_said_twice(tool, arguments):
+    assert html_of(tool, arguments) == ""

@@ -201,3 +201,16 @@ def test_another_call_of_the_same_session_is_named_beside_the_card_and_not_decid
         led = page[page.index("led-title") :]
         assert "earlier_tool" in led and f"/approvals/?card={earlier.pk}" in led
         assert f'action="/approvals/{earlier.pk}/decision"' not in page and f'id="approval-{earlier.pk}"' not in page
+
+
+def test_a_card_shows_what_an_edit_changes(reviewer, agent):
+    edit = {"file_path": "/srv/refunds.py", "old_string": "return 2 * sum", "new_string": "return sum / 2"}
+    card = asks(session_of(agent), tool="Edit", arguments=edit)
+    picked = {"pick": f"{card.pk}:{card.version}:{card.digest}"}
+    pages = (
+        reviewer.get("/approvals/"),
+        reviewer.get(f"/approvals/{card.pk}/"),
+        reviewer.post("/approvals/batch", picked),
+    )
+    read = [words(page) for page in pages]
+    assert [("2 * sum" in one, "sum / 2" in one) for one in read] == [(True, True)] * 3
