@@ -1,6 +1,6 @@
 // Every page: the line for failed requests, menus that close, keys of lists, buttons that copy.
 
-import { isTyping, keyOf } from "./keyboard.js";
+import { areSingleKeysOn, isTyping, keyOf, turnSingleKeys } from "./keyboard.js";
 import { gettext } from "./words.js";
 
 // Pages show times in the zone of who reads them: the server learns it from here, and says UTC before.
@@ -69,9 +69,24 @@ if (palette) document.addEventListener("keydown", (event) => {
     palette.showModal();
     import("./palette.js").then(({ begin }) => begin());
   } else if (event.key === "?" && !isTyping(event.target) && !document.getElementById("help") && !document.querySelector("dialog[open]")) {
-    import("./palette.js").then(({ openKeys }) => openKeys());
+    showShortcuts();
   }
 });
+
+function showShortcuts() {
+  const own = document.getElementById("help"); // of a page with keys of its own
+  if (own) own.showModal();
+  else import("./palette.js").then(({ openKeys }) => openKeys());
+}
+for (const button of document.querySelectorAll("[data-shortcuts]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => { button.closest("details").open = false; showShortcuts(); });
+}
+const switches = [...document.querySelectorAll("[data-single-keys]")];
+for (const one of switches) {
+  one.checked = areSingleKeysOn();
+  one.addEventListener("change", () => { turnSingleKeys(one.checked); for (const other of switches) other.checked = one.checked; });
+}
 
 // On a phone the navigation bar is wider than the screen: scrolled so that the current page is in sight.
 function showCurrentPage() {

@@ -357,7 +357,30 @@ def test_the_palette_finds_pages_actions_and_sessions(open_page, agent):
     page.keyboard.press("Enter")
     page.wait_for_url("**/sessions/compare/*")
     page.keyboard.press("?")
-    page.get_by_role("heading", name="Keys").wait_for()
+    page.get_by_role("heading", name="Keyboard shortcuts").wait_for()
+
+
+def test_keys_of_one_character_can_be_turned_off_and_stay_off(open_page, agent):
+    asks(session_of(agent))
+    page = open_page("/approvals/")
+    page.locator("details.account summary").click()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    page.get_by_role("checkbox", name="Single-key shortcuts").uncheck()
+    page.keyboard.press("Escape")
+    page.reload()
+    page.wait_for_timeout(500)
+    for key in ("j", "d", "a", "?"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(300)
+    assert page.locator(".choice[open], dialog[open]").count() == 0
+    assert Approval.objects.filter(status="pending", takes_effect_at=None).count() == 1
+    page.keyboard.press("Control+k")
+    page.keyboard.type("keyboard")
+    page.get_by_role("option", name="Keyboard shortcuts").click()
+    page.get_by_role("checkbox", name="Single-key shortcuts").check()
+    page.keyboard.press("Escape")
+    page.keyboard.press("d")
+    page.locator("[data-choice=deny][open]").wait_for()
 
 
 def test_the_palette_offers_formats_that_a_menu_fetches_when_it_is_opened(open_page, agent):

@@ -275,6 +275,21 @@ def test_the_page_of_one_card_changes_in_place_but_not_under_the_hand(open_page,
     expect(other.locator("[role=alert]").first).to_contain_text("Ada decided this already")
 
 
+@pytest.mark.parametrize("place", ["/", "/approvals/", "/approvals/CARD/", "/dashboard/sub-agents/AGENT/chat/SESSION"])
+def test_a_denial_without_a_reason_says_so_at_the_field_and_what_is_typed_on_goes_into_it(open_page, agent, place):
+    approval = asks(session_of(agent))
+    places = {"CARD": approval.pk, "AGENT": agent.pk, "SESSION": approval.session_id}
+    for name, value in places.items():
+        place = place.replace(name, str(value))
+    page = open_page(place)
+    page.locator("[data-choice=deny] summary").click()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".card .field-error")).to_contain_text("Say why")
+    expect(page.locator("[data-choice=deny] textarea")).to_be_focused()
+    page.keyboard.type("a bad idea")
+    assert waiting() == 1 and page.locator("[data-choice=deny] textarea").input_value() == "a bad idea"
+
+
 def test_time_counts_for_the_card_that_is_in_front_wherever_it_stands(open_page, agent, reviewer_member):
     looked_at, beside = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
     page = open_page("/")
