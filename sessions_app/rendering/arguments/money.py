@@ -42,6 +42,20 @@ def sum_of(key: str, value: Any, currency: str) -> str:
     )
 
 
+def stated(arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The first sum among arguments (``€420.00``, or nothing), and what is left to say beside it.
+
+    A whole number stays, as it may count cents: the sum alone would hide that.
+    """
+    currency = currency_in(arguments)
+    for key, value in arguments.items():
+        said, _, is_unsure = sum_of(key, value, currency).partition(", or")
+        if said:
+            left = {name: one for name, one in arguments.items() if name != key and not _CURRENCY.match(name)}
+            return said, arguments if is_unsure else left
+    return "", arguments
+
+
 def _decimal(value: Any) -> Decimal | None:
     if not isinstance(value, str | int | float):
         return None

@@ -93,11 +93,10 @@ def title_of(tool: str, arguments: Any, server: str | None = None) -> toolline.T
         if found:
             head = dict(found.head)
             return toolline.ToolLine(line.icon, line.verb, first_line(f"{head['Subject']} to {head['To']}", 160))
-        currency = money.currency_in(arguments)
-        sums = [money.sum_of(key, value, currency) for key, value in arguments.items()]
-        flags = [next((said.partition(", or")[0] for said in sums if said), "")]
-        flags += [f"{key} {scalar(arguments[key])}" for key in _FLAGS if isinstance(arguments.get(key), bool)]
-        return toolline.ToolLine(line.icon, line.verb, "  ".join(filter(None, [_subject(line.subject), *flags])))
+        said, rest = money.stated(arguments)
+        subject = _subject(toolline.describe_call(tool, rest, server).subject)
+        flags = [f"{key} {scalar(arguments[key])}" for key in _FLAGS if isinstance(arguments.get(key), bool)]
+        return toolline.ToolLine(line.icon, line.verb, "  ".join(filter(None, [said, subject, *flags])))
     return line
 
 

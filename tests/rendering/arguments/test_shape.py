@@ -128,6 +128,16 @@ def test_money_is_money(key, value, currency, said):
     assert money.sum_of(key, value, currency) == said
 
 
+@pytest.mark.parametrize(("arguments", "said"), [
+    ({"order": "4711", "amount": "420.00", "currency": "EUR"}, "€420.00  order 4711"),
+    ({"amount_cents": 42_000, "currency": "EUR", "force": True}, "€420.00  force true"),
+    ({"order": "4711", "amount": 42_000, "currency": "EUR"}, "€42,000.00  order 4711 amount=42000 currency=EUR"),
+    ({"amount": "420.00"}, "amount 420.00"),
+])  # fmt: skip
+def test_a_title_says_a_sum_once_and_first(arguments, said):
+    assert shape.title_of("issue_refund", arguments).subject == said
+
+
 def test_a_list_of_objects_is_a_table_and_a_fold_says_what_is_inside():
     items = [{"sku": f"A-{n}", "qty": n} for n in range(3)]
     assert values.is_table(items) and "<th" in html_of("place_order", {"items": items})
