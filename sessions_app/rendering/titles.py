@@ -11,7 +11,7 @@ from .unescape import unescaped
 LOOKED_AT = 8_000
 _TASK = re.compile(r"<(task|user_query|user_request|instructions?|question|objective)>\s*(?=\S)", re.IGNORECASE)
 _AROUND = (
-    "context|system|system[-_]reminder|environment[-_]context|environment[-_]details|user[-_]instructions|permissions|"
+    "(?:[a-z]{1,20}[-_])?context|system|system[-_]reminder|environment[-_]details|user[-_]instructions|permissions|"
     "local-command-caveat|local-command-stdout|ide_opened_file|ide_selection|additional_data|attached_files|"
     "command-message|rules|info|env"
 )

@@ -24,7 +24,7 @@ _STRONG_LINE = re.compile(r"\s*\*\*[^*]+\*\*:?\s*")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _TAG = re.compile(r"</?[A-Za-z][\w.:-]{0,60}(?: [^<>]{0,200})?>")
 _BLOCK = re.compile(
-    r"\s*<(system|(?:environment_|user_)?(?:context|instructions|details)|environment_details|system-reminder"
+    r"\s*<(system|(?:[a-z]{1,20}[-_])?(?:context|instructions|details)|environment_details|system-reminder"
     r"|ide_\w{1,40}|local-command-\w{1,40}|attachments?|files?|documents?)>.*?</\1>\s*",
     re.DOTALL | re.IGNORECASE,
 )
@@ -96,6 +96,8 @@ def first_sentence(text: str, most: int) -> str:
     if not saying:
         return cut(shown, most)
     begin = next((number for number in saying if not _is_heading(lines[number])), saying[0])
+    if begin != saying[0] and _asks(lines[begin - 1]):
+        begin -= 1
     said = unmarked(" ".join([lines[begin], *_paragraph(lines[begin + 1 :])])).strip(MARKUP)
     stop = _STOP.search(said)
     return cut(said[: stop.end()] if stop else said, most)
@@ -112,6 +114,11 @@ def _paragraph(lines: list[str]) -> Iterator[str]:
 def _is_heading(line: str) -> bool:
     """Whether a line only names what follows: ``# Task``, ``1. CONTEXT``, ``Context:``."""
     return line.startswith("#") or line.isupper() or line.endswith(":") and line.count(" ") < 3
+
+
+def _asks(line: str) -> bool:
+    """Whether a line is what is asked of the lines below it (``Fix this:``), and not only their name."""
+    return line.endswith(":") and " " in line and line[:1] not in "#*"
 
 
 def first_lines(text: str, count: int, most: int) -> str:

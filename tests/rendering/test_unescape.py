@@ -59,6 +59,7 @@ def test_hostile_escapes_end(unit: str) -> None:
             "Mend the fence in the yard.",
         ),
         ("<system-reminder>Be brief.</system-reminder>\n\nMend the fence", "Mend the fence"),
+        ("<git-context>\nWorking directory: /x\n</git-context>\n\nMend the fence", "Mend the fence"),
         ("<environment_context>\ncwd /x\n</environment_context>", "cwd /x"),
         ("<task>\n1 • CONTEXT\n──────\nThe repository is yours\n</task>", "The repository is yours"),
         (json.dumps("<context>\nrepo x\n</context>\nMend the fence\n"), "Mend the fence"),
