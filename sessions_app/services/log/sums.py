@@ -98,6 +98,11 @@ FIRST_BY_TIME = """
      AND (new.started_at IS NULL OR f.started_at <= new.started_at))))
 """
 
+TAGS = r"<([a-z]+[_-])*(context|reminder|details|file|selection|caveat)>[^<]*</[a-z_-]+>\s*"
+SAID = rf"regexp_replace(prompt, '^\s*({TAGS})+(?=[^<\s])', '', 'i')"
+"""A prompt without what a program says in tags before it, of an open file or a repository: the title would hold nothing
+else. What has tags of its own stays."""
+
 OTHERS_CLOCK = "'import', 'otlp'"
 """Origins of sessions that ran elsewhere before they came here: their times are the recorder's. All others began here:
 what a sender claims of its events moves neither their beginning before the session was made nor their end beyond now.
@@ -220,7 +225,7 @@ FROM (
            sum(cost_recorded) AS cost_recorded, sum(cost_priced) AS cost_priced,
            sum(unpriced_tokens)::bigint AS unpriced_tokens, sum(copied_tokens)::bigint AS copied_tokens,
            sum(under_reported)::int AS under_reported,
-           coalesce((SELECT left(regexp_replace(trim(prompt), '\\s+', ' ', 'g'), 120) FROM sessions_app_turn
+           coalesce((SELECT left(regexp_replace(trim({SAID}), '\\s+', ' ', 'g'), 120) FROM sessions_app_turn
                      WHERE session_id = %(session)s AND prompt <> '' ORDER BY started_at, index LIMIT 1), '') AS title
     FROM sessions_app_turn WHERE session_id = %(session)s
 ) t

@@ -51,6 +51,20 @@ def test_a_session_without_a_title_is_called_by_its_first_prompt(session):
     assert session.title.startswith("Mend")
 
 
+def test_a_title_is_not_what_a_program_says_in_tags_before_the_prompt(workspace, agent):
+    place = "x" * 150
+    for prompt, title in (
+        (f"<ide_opened_file>The user opened {place}.</ide_opened_file>\nMend the clock", "Mend the clock"),
+        (f"<git-context>\nRemote: {place}\n</git-context>\n<system-reminder>a</system-reminder>\nMend it", "Mend it"),
+        (f"<context>\n{place}\n</context>", f"<context> {place}"[:120]),
+        (f"<context>\n{place}\n</context>\n<task>Mend it", f"<context> {place}"[:120]),
+    ):
+        session = Session.objects.create(workspace_id=workspace.id, agent=agent)
+        append(session, user(prompt))
+        session.refresh_from_db()
+        assert session.title == title
+
+
 def test_a_title_that_is_there_stays(session):
     session.title = "Mine"
     session.save()
