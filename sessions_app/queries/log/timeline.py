@@ -197,6 +197,8 @@ class Nested:
     tokens: int | None
     cost: Decimal | None
     unpriced: bool
+    errors: int
+    """Calls that failed, and errors that no call had."""
 
     @property
     def is_of_an_agent(self) -> bool:
@@ -424,8 +426,10 @@ SELECT e.parent_seq, count(*), count(*) FILTER (WHERE e.kind = 'tool_call'),
        sum(coalesce(r.input_tokens, 0) + coalesce(r.cache_read_tokens, 0) + coalesce(r.cache_write_tokens, 0)
            + coalesce(r.output_tokens, 0)) FILTER (WHERE r.seq IS NOT NULL AND r.counted_in_id IS NULL),
        sum(coalesce(r.cost_recorded, r.cost_priced)) FILTER (WHERE r.counted_in_id IS NULL),
-       coalesce(bool_or(r.seq IS NOT NULL AND r.cost_recorded IS NULL AND r.cost_priced IS NULL), false)
+       coalesce(bool_or(r.seq IS NOT NULL AND r.cost_recorded IS NULL AND r.cost_priced IS NULL), false),
+       count(*) FILTER (WHERE e.kind = 'error' OR t.status = 'error')
 FROM sessions_app_event e
+LEFT JOIN sessions_app_toolcall t ON t.session_id = e.session_id AND t.seq = e.seq AND e.kind = 'tool_call'
 LEFT JOIN sessions_app_modelrequest r ON r.session_id = e.session_id AND r.seq = e.seq
 WHERE e.session_id = %s AND e.depth > 0 AND e.parent_seq = ANY(%s)
   AND (e.kind <> 'tool_result' OR (
