@@ -38,6 +38,9 @@ STATES = {
     "crashed": Mark(_("crashed"), "wrong", "wrong"),
     "timed_out": Mark(_("timed out"), "wrong", "wrong"),
     "completed": Mark(_("completed"), "quiet", "done"),
+    "broke_off": Mark(_("broke off"), "wrong", "wrong"),
+    "ended_in_error": Mark(_("ended in error"), "wrong", "wrong"),
+    "no_reply": Mark(_("no reply"), "quiet", "idle"),
     "run_cancelled": Mark(_("cancelled"), "quiet", "close"),
     "idle": Mark(_("idle"), "quiet", "idle"),
     "archived": Mark(_("archived"), "quiet", "archived"),
@@ -62,6 +65,13 @@ STATES = {
     "encrypted": Mark(_("encrypted"), "note", "key"),
 }
 """Of sessions, approvals, imports, findings and signatures, by the word that the database keeps."""
+
+ENDINGS = {
+    "broke_off": _("Its file ends in the middle of a call"),
+    "ended_in_error": _("Its file ends with an error"),
+    "no_reply": _("Its file ends with a prompt that has no reply"),
+}
+"""How the file of a session ends that nobody called completed."""
 
 TRIGGER_RUNS = {
     "started": Mark(_("started"), "done", "done"),

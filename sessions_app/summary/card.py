@@ -16,9 +16,11 @@ from sessions_app.rendering import numbers
 from .calls import ends_run
 from .failures import Failures, Group
 from .findings import Finding
-from .state import Summary
+from .state import OpenCall, Summary
 
 Tone = Literal["", "wrong", "done", "quiet"]
+How = Literal["now_at", "by_calling", "broke_off", "no_result", "ended_in_error", "no_reply", "said", "silent"]
+"""How a session ended, or how it stands."""
 SHOWN = 5
 """Kinds of failures on the card; the others are a number."""
 PROMPTS = 3
@@ -133,26 +135,53 @@ def _edited(files: int, is_more: bool, changed: tuple[int, int] | None) -> Phras
     return _("%(edited)s (+%(added)s −%(removed)s)", edited=said, added=_count(changed[0]), removed=_count(changed[1]))
 
 
-def _ended(summary: Summary, ending: Ending) -> Piece:
-    said = summary.said[0] if summary.said else 0
-    prompt = summary.last_prompt[0] if summary.last_prompt else 0
-    left = [call for call in summary.open if not call.depth and call.seq > max(said, prompt)]
-    if left and (summary.results or left[-1].seq == summary.last):
-        call = left[-1]
-        what = " ".join(filter(None, (call.tool or _("a call"), call.named())))
+def how_ended(summary: Summary, ending: Ending) -> How:
+    """How a session ended: in the middle of a call, with an error behind which nothing came, without a reply, ..."""
+    said, prompt = _last(summary)
+    if call := _left(summary):
         if ending.goes_on:
-            return Piece(_("now at"), call.seq, quoted=what)
+            return "now_at"
         if ends_run(call.tool):
-            return Piece(_("by calling"), call.seq, quoted=what)
-        words = _("broke off in the middle of") if ending.is_over else _("no result yet of")
-        return Piece(words, call.seq, quoted=what, tone="wrong" if ending.is_over else "")
+            return "by_calling"
+        return "broke_off" if ending.is_over else "no_result"
     if summary.broken:
-        return Piece(_("with an error:"), summary.broken[0], quoted=summary.broken[1], tone="wrong")
+        return "ended_in_error"
     if prompt > said and not ending.goes_on and prompt == summary.last:
+        return "no_reply"
+    return "said" if summary.said else "silent"
+
+
+CALLS: dict[How, Phrase] = {
+    "now_at": _("now at"), "by_calling": _("by calling"), "broke_off": _("broke off in the middle of"),
+    "no_result": _("no result yet of"),
+}  # fmt: skip
+"""Before the call that a session ended with."""
+
+
+def _ended(summary: Summary, ending: Ending) -> Piece:
+    how = how_ended(summary, ending)
+    said, prompt = _last(summary)
+    if how in CALLS and (call := _left(summary)):
+        what = " ".join(filter(None, (call.tool or _("a call"), call.named())))
+        return Piece(CALLS[how], call.seq, quoted=what, tone="wrong" if how == "broke_off" else "")
+    if how == "ended_in_error" and summary.broken:
+        return Piece(_("with an error:"), summary.broken[0], quoted=summary.broken[1], tone="wrong")
+    if how == "no_reply":
         return Piece(_("no reply to the last prompt"), prompt, tone="wrong" if ending.is_over else "")
     if summary.said:
         return Piece(_("so far:") if ending.goes_on else "", said, quoted=summary.said[1])
     return Piece(_("without a message of the agent"), summary.last or None, tone="quiet")
+
+
+def _last(summary: Summary) -> tuple[int, int]:
+    """The last message of the agent and the last prompt, by their events; 0 for what is not there."""
+    return summary.said[0] if summary.said else 0, summary.last_prompt[0] if summary.last_prompt else 0
+
+
+def _left(summary: Summary) -> OpenCall | None:
+    """The call that has no result, and behind which nothing was said."""
+    left = [call for call in summary.open if not call.depth and call.seq > max(_last(summary))]
+    return left[-1] if left and (summary.results or left[-1].seq == summary.last) else None
 
 
 def _wrong(failures: Failures, reported: int) -> Iterator[Piece]:

@@ -287,6 +287,8 @@ def state(shown: Session | Approval | marks.Mark | str) -> SafeString:
         mark = marks.state_of(word)
         if word == "completed" and shown.origin == Session.Origin.IMPORT:
             title = _("Its file says so, or ends here; nobody here checked the work")
+        elif word in marks.ENDINGS:
+            title = translated(marks.ENDINGS[word])
     else:
         mark = marks.state_of(shown.status if isinstance(shown, Approval) else shown)
     words = capfirst(translated(mark.words))
@@ -303,7 +305,8 @@ def _session_word(session: Session) -> str:
     if session.phase == Session.Phase.CANCELLED:
         return "run_cancelled"
     if session.status == Session.Status.IDLE and session.phase == Session.Phase.COMPLETED:
-        return "completed"
+        how = getattr(session, "how_ended", "")  # where the run summary was read: of a file it knows better
+        return how if how in marks.ENDINGS and session.origin == Session.Origin.IMPORT else "completed"
     return session.status
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from sessions_app.models import RunSummary
+from sessions_app.queries.sessions.run_summaries import happened_in
+from tests.html import on_one_line
 
-from .build import Page, asked, call, other, path_of, result, said, session_with
+from .build import Page, asked, at, call, other, path_of, result, said, session_with
 
 HOSTILE = "<script>alert(1)</script>\u202e tidy"
 
@@ -90,3 +95,49 @@ def test_another_workspace_sees_none_of_it(charlie, agent):
     session = session_with(agent, failing(1))
     assert charlie.get(f"{path_of(session)}/marks").status_code == 404
     assert charlie.get(f"{path_of(session)}/overview").status_code == 404
+
+
+def test_a_session_whose_file_ends_in_the_middle_of_a_call_is_not_called_completed(reviewer, agent):
+    endings = {
+        "Completed": [asked("p", "Go"), said("m", "Done")],
+        "Broke off": [asked("p", "Go"), call("c", "Bash", {"command": "make"})],
+        "Ended in error": [asked("p", "Go"), other("e", "error", "overloaded")],
+        "No reply": [asked("p", "Go")],
+    }
+    for word, events in endings.items():
+        session = session_with(agent, events, title=word, origin="import", phase="completed")
+        for path in (path_of(session), f"{path_of(session)}/head", f"/sessions/?q=%22{word}%22", "/"):
+            content = reviewer.get(path).content.decode()
+            assert re.search(rf'class="{STATES[word]}"[^>]*>(?:<svg.*?</svg>)?{word}<', content), (path, word)
+    RunSummary.objects.all().delete()
+    assert "Completed" in Page(reviewer.get(path_of(session)).content).text, "nobody has read it yet"
+
+
+STATES = {
+    "Completed": "state is-quiet", "No reply": "state is-quiet", "Broke off": "state is-wrong",
+    "Ended in error": "state is-wrong",
+}  # fmt: skip
+
+
+def test_a_file_that_was_written_just_now_may_go_on(agent):
+    late = (timezone.now() - at(0)).total_seconds()
+    for seconds, expected in ((late - 60, "no_result"), (late - 3_600, "broke_off")):
+        events = [asked("p", "Go", seconds), call("c", "Bash", {"command": "make"}, seconds)]
+        session = session_with(agent, events, origin="import", phase="completed")
+        happened = happened_in(session)
+        assert happened and happened.how == expected
+
+
+def test_a_sub_agent_in_which_something_failed_says_so(reviewer, agent):
+    session = session_with(agent, [
+        asked("p", "Delegate"),
+        call("good", "Task", {"description": "Count"}),
+        said("g", "Seven", parent="good", depth=1), result("good", "7"),
+        call("bad", "Task", {"description": "Count again"}),
+        call("inner", "Bash", {"command": "wc"}, parent="bad", depth=1),
+        result("inner", "no such file", "error", depth=1),
+        other("e", "error", "overloaded", parent="bad", depth=1), result("bad", "7"),
+    ])  # fmt: skip
+    html = reviewer.get(path_of(session)).content.decode()
+    good, bad = re.findall(r'<details class="nested".*?</details>', html, re.DOTALL)
+    assert "2 errors" in on_one_line(bad) and "error" not in good
