@@ -64,6 +64,15 @@ def test_words_within_64_events_are_before_words_that_are_far_apart(agent, says)
     assert ranked(agent, "refund order") == [together, apart]
 
 
+@pytest.mark.parametrize("words", ["refund order or invoice", "never or not or nowhere or refund order"])
+def test_words_of_an_alternative_are_close_together_whether_or_not_each_is_counted(agent, says, words):
+    """Four words are counted by themselves; of more, an alternative is asked for as a whole."""
+    together = says("a refund of the order", *FILLER, *FILLER)
+    says("a refund", *FILLER, *FILLER, "an order")
+    says("an order", *FILLER, *FILLER, "a refund")
+    assert ranked(agent, words)[0] == together
+
+
 def test_of_two_that_say_it_as_well_the_newer_is_first(agent, says):
     older, newer = says("a refund"), says("a refund")
     assert ranked(agent, "refund") == [newer, older]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from itertools import islice
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
@@ -72,6 +73,19 @@ def test_pages_have_the_sessions_of_the_filter_in_its_order(desk, monkeypatch, r
         assert [walked(desk, words, limit) for limit in (3, 50)] == [expected, expected], words
         counts.add(len(expected))
     assert len(counts) > 5, "some say a lot and some nothing"
+
+
+def test_a_stretch_is_as_long_as_the_rest_of_the_page_should_need(agent, monkeypatch):
+    """Of two words 60 of a hundred sessions say both: for 40 more 200 were looked at, and now 84."""
+    asked, passed = [], iter((60, 0, 90))
+
+    def walk(workspace_id, term, before, *, most):
+        asked.append(most)
+        return {uuid4() for _ in range(most)}, datetime(2026, 1, 1, tzinfo=UTC), most
+
+    monkeypatch.setattr(said, "walk", walk)
+    list(islice(search_walk.stretches(agent.workspace_id, "refund", None, 100, passed.__next__), 5))
+    assert asked == [100, 84, 400, 82, 1_600], "where none has passed, and the last, as long as before"
 
 
 def test_a_session_that_turns_out_to_have_begun_earlier_is_found_there(desk):

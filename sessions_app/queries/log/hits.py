@@ -6,7 +6,7 @@ page costs as much for sessions of 50,000 events as for those of 50.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -29,6 +29,8 @@ SHOWN = 3
 """Hits under a session."""
 STRETCHES = 2
 """Stretches of a session that are read where the first one holds too few hits."""
+FIRST = 32
+"""Events of a stretch that are read before the rest of it: of a common word they often hold all hits that are shown."""
 ROWS_LOOKED_AT = 50
 """Rows of the index from which the first of a session are taken."""
 CALLS = ("tool_call", "tool_result", "file_change", "artifact")
@@ -54,6 +56,8 @@ ERRORS = f"""
 SELECT wanted.session, of_session.seq FROM unnest(%(sessions)s::uuid[]) AS wanted (session)
 CROSS JOIN LATERAL ({marks.ERRORS.replace("%(session)s", "wanted.session")}) AS of_session
 """
+Scored = tuple[int, tuple[Any, ...]]
+"""How much of a search an event says, and its row."""
 Call = tuple[str, str | None]
 """Name and status of the call that an event is, or is the result of."""
 
@@ -117,9 +121,10 @@ def hits_of(sessions: Sequence[Session], words: str, narrowing: Narrowing) -> di
         wanting = {id_: those[place] for id_, those in ranges.items() if len(those) > place and _wants(found.get(id_))}
         if not wanting:
             break
-        for id_, hits in _read(wanting, query, narrowing).items():
+        follow = {id_ for id_ in wanting if len(ranges[id_]) > place + 1}
+        for id_, hits in _read(wanting, query, narrowing, follow, found).items():
             found[id_] = _joined(found.get(id_), hits)
-            found[id_].more |= len(ranges[id_]) > place + 1
+            found[id_].more |= id_ in follow
     for id_, pieces in _in_files([one.pk for one in sessions if not _says(found.get(one.pk))], query).items():
         found.setdefault(id_, Hits()).in_file = pieces
     return found
@@ -180,14 +185,41 @@ def _named(names: Sequence[str]) -> list[Term]:
     return [term for name in names for term in typed.read(f'"{name}"').wanted]
 
 
-def _read(wanting: dict[UUID, Range], query: Query, narrowing: Narrowing) -> dict[UUID, Hits]:
-    """Hits within one stretch of each session."""
-    rows = _events([(id_, first, last) for id_, (first, last) in wanting.items()])
-    calls = _calls(wanting) if narrowing.tools or narrowing.failed else {}
-    return {
-        id_: _hits_in([row[1:] for row in those], query, narrowing, calls.get(id_, {}))
-        for id_, those in groupby(rows, key=lambda row: row[0])
+def _read(
+    wanting: dict[UUID, Range], query: Query, narrowing: Narrowing, follow: Container[UUID], before: dict[UUID, Hits]
+) -> dict[UUID, Hits]:
+    """Hits within one stretch of each session, of which those in ``follow`` have more of them, and those in ``before``
+    some hits already. What follows hits that nothing is better than, as many as are shown, is not read.
+    """
+    begun = {id_: (first, min(last, first + FIRST - 1)) for id_, (first, last) in wanting.items()}
+    read = _by_session(begun, query)
+    rest = {
+        id_: (first + FIRST, last)
+        for id_, (first, last) in wanting.items()
+        if last >= first + FIRST
+        and (narrowing or _best(read.get(id_, ()), query) < _enough(before.get(id_), first) + (id_ not in follow))
     }
+    for id_, rows in (_by_session(rest, query) if rest else {}).items():
+        read[id_] = [*read.get(id_, ()), *rows]
+    calls = _calls(wanting) if narrowing.tools or narrowing.failed else {}
+    return {id_: _hits_in(rows, query, narrowing, calls.get(id_, {})) for id_, rows in read.items()}
+
+
+def _best(rows: Sequence[Scored], query: Query) -> int:
+    """How many of some events say all that is looked for."""
+    return sum(score > len(query.wanted) for score, _ in rows)
+
+
+def _enough(before: Hits | None, first: int) -> int:
+    """How many hits of a stretch from ``first`` on are shown: those of one before it in the session stay."""
+    return SHOWN - len(before.shown) if before and before.shown and before.shown[-1].seq < first else SHOWN
+
+
+def _by_session(stretches: dict[UUID, Range], query: Query) -> dict[UUID, list[Scored]]:
+    """The events of a stretch of each session, in order, without its id, and how much of a search each says."""
+    rows = _events([(id_, first, last) for id_, (first, last) in stretches.items()])
+    by_session = groupby(rows, key=lambda row: row[0])
+    return {id_: [(_score(row[-1], query), row[1:]) for row in those] for id_, those in by_session}
 
 
 def _events(stretches: list[tuple[UUID, int, int]]) -> list[Any]:
@@ -223,12 +255,11 @@ def _calls(wanting: dict[UUID, Range]) -> dict[UUID, dict[int, Call]]:
     return found
 
 
-def _hits_in(rows: list[Any], query: Query, narrowing: Narrowing, calls: dict[int, Call]) -> Hits:
+def _hits_in(rows: list[Scored], query: Query, narrowing: Narrowing, calls: dict[int, Call]) -> Hits:
     """Hits among the events of a stretch: those that say most of the words, of these the first."""
     said: list[tuple[int, bool, Any]] = []
-    for row in rows:
+    for score, row in rows:
         seq, kind, _, _, _, _, status, model, text = row
-        score = _score(text, query)
         if score or (narrowing and not query.wanted):
             said.append((score, narrowing.passes(kind, model, status, calls.get(seq), text), row))
     strict = [one for one in said if one[1]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 import orjson
@@ -31,17 +31,29 @@ TERMS = 4
 """The first of what somebody typed: by these sessions are ranked."""
 STRETCH = 64
 """Events of one row of the index."""
-COUNTED = 1_500
+COUNTED = 1_000
 """Rows of the index that are counted at most. Of the longest sessions, where there would be more, it is only known that
 they say the words: a hundred of 50,000 events have 78,000 rows."""
 
+# Rows that have all words of several terms are among those of each: no question of their own reads them again.
 COUNTS = """
-SELECT wanted.place, found.session_id, bool_or(found.first_seq = 0),
-       coalesce(sum(found.last_seq - found.first_seq + 1) FILTER (WHERE found.first_seq > 0), 0)
+SELECT found.session_id, found.first_seq, found.last_seq, array_agg(wanted.place)
 FROM unnest(%s::int[], %s::text[]) AS wanted (place, query)
 CROSS JOIN LATERAL countersign_search_rows(wanted.query::tsquery, NULL) AS found
-GROUP BY 1, 2
+GROUP BY 1, 2, 3
 """
+
+
+@dataclass(slots=True)
+class Rows:
+    """What the index has of one session."""
+
+    events: dict[int, int] = field(default_factory=dict)
+    """By question: how many events the rows hold that have its words."""
+    in_title: set[int] = field(default_factory=set)
+    """Questions whose words the title and summary have."""
+    together: list[set[int]] = field(default_factory=list)
+    """Questions whose words one row has, of each row."""
 
 
 def found_page(
@@ -73,11 +85,20 @@ def _ranked(
 ) -> list[session_list.SortedSession]:
     """The best first; of those that are as good the newest."""
     terms = list(dict.fromkeys(term for one in alternatives for term in one))[:TERMS]
-    together = [one for one in alternatives if len(one) > 1]
-    queries = [*([term] for term in terms), *together]
+    places = {term: place for place, term in enumerate(terms)}
+    # Alternatives of terms that are not asked for by themselves have a question of their own.
+    apart = [one for one in alternatives if len(one) > 1 and not places.keys() >= set(one)]
+    together = [{places[term] for term in one} for one in alternatives if len(one) > 1 and one not in apart]
+    together += [{len(terms) + place} for place in range(len(apart))]
+    queries = [*([term] for term in terms), *apart]
     counted = _short_enough(sessions, COUNTED // len(queries))
     found = _counts(counted, queries)
-    told = {one.pk.hex: _said(one, terms, found, is_counted=one.pk in counted) for one in sessions}
+    told = {
+        one.pk.hex: _said(one, terms, together, found.get(one.pk, Rows()))
+        if one.pk in counted
+        else Said(_length(one), [1.0] * len(terms), _in_title(one, terms))
+        for one in sessions
+    }
     scored = ranking.scores(told)
     return sorted(sessions, key=lambda one: -scored[one.pk.hex])
 
@@ -93,29 +114,37 @@ def _short_enough(sessions: Sequence[Session], rows: int) -> set[UUID]:
     return counted
 
 
-def _counts(sessions: set[UUID], queries: Sequence[Sequence[Term]]) -> dict[tuple[int, UUID], tuple[bool, int]]:
-    """By query and session: whether its title and summary say it, and how many events the rows hold that do."""
+def _counts(sessions: set[UUID], queries: Sequence[Sequence[Term]]) -> dict[UUID, Rows]:
+    """What the index has of each session."""
     if not sessions:
         return {}
     first, *rest = sessions
     mine = f"'{SESSION}{first.hex}'"
     anyone = " | ".join([mine, *(f"'{SESSION}{one.hex}'" for one in rest)])
     asked = [row_query(list(terms), SESSION, first).replace(mine, f"({anyone})", 1) for terms in queries]
+    found: dict[UUID, Rows] = {}
     with connection.cursor() as cursor:
         cursor.execute(COUNTS, [list(range(len(asked))), asked])
-        return {(place, session): (in_title, events) for place, session, in_title, events in cursor.fetchall()}
+        for session, first_seq, last_seq, places in cursor:
+            rows = found.setdefault(session, Rows())
+            rows.together.append(set(places))
+            for place in places:
+                rows.events[place] = rows.events.get(place, 0) + (last_seq - first_seq + 1 if first_seq > 0 else 0)
+            if first_seq == 0:
+                rows.in_title.update(places)
+    return found
 
 
-def _said(
-    session: Session, terms: Sequence[Term], found: dict[tuple[int, UUID], tuple[bool, int]], *, is_counted: bool
-) -> Said:
-    length = max(session.last_seq / STRETCH, 1.0)
-    if not is_counted:
-        return Said(length, [1.0] * len(terms), _in_title(session, terms))
-    of_terms = [found.get((place, session.pk), (False, 0)) for place in range(len(terms))]
-    are_together = any(place >= len(terms) and pk == session.pk for place, pk in found)
-    often = [min(max(events / STRETCH, 1.0), length) if events else 0.0 for _, events in of_terms]
-    return Said(length, often, sum(in_title for in_title, _ in of_terms), are_together)
+def _said(session: Session, terms: Sequence[Term], together: Sequence[set[int]], rows: Rows) -> Said:
+    length = _length(session)
+    said = [rows.events.get(place, 0) for place in range(len(terms))]
+    often = [min(max(events / STRETCH, 1.0), length) if events else 0.0 for events in said]
+    are_together = any(wanted <= had for wanted in together for had in rows.together)
+    return Said(length, often, sum(place < len(terms) for place in rows.in_title), are_together)
+
+
+def _length(session: Session) -> float:
+    return max(session.last_seq / STRETCH, 1.0)
 
 
 def _in_title(session: Session, terms: Sequence[Term]) -> int:

@@ -7,9 +7,10 @@ reads about as many rows of the index as it shows sessions, however many have th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from uuid import UUID
 
 from django.db.models import Q, Value
@@ -24,8 +25,10 @@ from sessions_app.search.typed import Term
 from . import said
 
 ROUNDS = 5
-"""Stretches of one page, each of twice as many sessions. Where they do not fill it, other filters leave hardly any of
-the sessions that say the words: then each is asked by itself, see ``said``."""
+"""Stretches of one page, each of at most twice as many sessions. Where they do not fill it, other filters leave hardly
+any of the sessions that say the words: then each is asked by itself, see ``said``."""
+MARGIN = 1.25
+"""So many times the sessions that should fill a page are looked at: fewer would often need one stretch more."""
 LAST = datetime.max.replace(tzinfo=UTC)
 ENOUGH = 8
 """Sessions that tell how rare a word is."""
@@ -54,21 +57,28 @@ def _has_old_rows(workspace_id: UUID) -> bool:
     return SearchBacklog.objects.filter(workspace_id=workspace_id).exists() and EventText.objects.exists()
 
 
-def stretches(workspace_id: UUID, words: str, until: datetime | None, most: int) -> Iterator[Q]:
+def stretches(
+    workspace_id: UUID, words: str, until: datetime | None, most: int, passed: Callable[[], int]
+) -> Iterator[Q]:
     """Conditions on sessions: they say what somebody typed, and began in a stretch of time, the latest first, up to
-    ``until``. No stretch is left out, and the last one ends with the first session. The first one has ``most`` of them.
+    ``until``. No stretch is left out, and the last one ends with the first session. The first one has ``most`` of them,
+    and each further one as many as the rest should need, after how many of those before ``passed``.
     """
     (terms,) = typed.read(words).alternatives
     leader = _rarest(workspace_id, [term for term in terms if not term.is_excluded])
     others = [term for term in terms if term is not leader]
     read = [Q(said.says(workspace_id, leader))] if _is_read(workspace_id, leader) else []
     before = until and until + min(timedelta(microseconds=1), LAST - until)
+    size, looked_at = most, 0
     for place in range(ROUNDS):
-        found, since, _ = said.walk(workspace_id, leader, before, most=most * 2**place)
+        found, since, _ = said.walk(workspace_id, leader, before, most=size)
         yield _all([*_said_by(workspace_id, found, others), *read, *_between(since, before)])
         if since is None:
             return
-        before = since
+        before, looked_at = since, looked_at + len(found)
+        size = most * 2 ** (place + 1)
+        if place < ROUNDS - 2 and (found_so_far := passed()):
+            size = min(size, ceil(MARGIN * (most - found_so_far) * looked_at / found_so_far))
     yield _all([said.say(workspace_id, words), *_between(None, before)])
 
 

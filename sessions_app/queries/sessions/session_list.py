@@ -168,7 +168,7 @@ def found_page(
         found = found.filter(condition.passing)
     until = _decode(cursor, DEFAULT_SORT.removeprefix("-"))[0] if cursor else None
     items: list[SortedSession] = []
-    for stretch in search_walk.stretches(workspace_id, read.words, until, limit + 1):
+    for stretch in search_walk.stretches(workspace_id, read.words, until, limit + 1, items.__len__):
         items += page(found.filter(stretch), DEFAULT_SORT, limit + 1 - len(items), cursor).items
         if len(items) > limit:
             return Page(items[:limit], cursor_of(items[limit - 1]))
