@@ -25,7 +25,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     """The URL holds what is searched for, filter, order and place, by the names of the session list."""
     read = session_filter.read(request.GET, request.member.pk)
     for name in session_filter.unknown(request.GET):
-        read.errors[name] = _("the search has no filter of this name; take it out of the address")
+        read.errors[name] = _("the search has no such filter; remove it from the address")
     cursor = request.GET.get("cursor")
     is_more = bool(cursor) and wants_fragment(request)
     context: dict[str, Any] = {"read": read, "operator_names": operators.NAMES}

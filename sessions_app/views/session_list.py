@@ -37,9 +37,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     chosen = saved_views.columns_of(request.member)
     names = list_columns.shown(chosen.names)
     for name in session_filter.unknown(request.GET):
-        read.errors[name] = gettext(
-            "the list has no filter of this name, or has it no more; take it out of the address"
-        )
+        read.errors[name] = gettext("the list has no such filter, or no longer has it; remove it from the address")
     may = Role(request.member.role).covers(Role.REVIEWER)
     span = 1 + len({*names} - {"run"})  # columns at every width: one too many takes a share of those that were resized
     context: dict[str, Any] = {"read": read, "shown": names, "may_review": may, "span": span}

@@ -36,7 +36,7 @@ class StopForm(forms.Form):
         empty_label=gettext_lazy("every agent of this workspace"),
     )  # fmt: skip
     reason = forms.CharField(
-        max_length=stops.MOST_REASON, label=gettext_lazy("Why"), widget=forms.Textarea({"rows": 2}),
+        max_length=stops.MOST_REASON, label=gettext_lazy("Reason"), widget=forms.Textarea({"rows": 2}),
         help_text=gettext_lazy("Shown on every page and told to the agents."),
     )  # fmt: skip
     seconds = forms.ChoiceField(choices=ENDS.items(), required=False, label=gettext_lazy("For how long"))

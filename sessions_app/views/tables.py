@@ -26,7 +26,7 @@ def before(found: QuerySet, query: QueryDict, *first: str) -> tuple[list[Any], s
     try:
         rows = found.filter(id__lt=UUID(query["before"])) if query.get("before") else found
     except ValueError:
-        raise Http404(gettext("This part of the list cannot be found; begin at its start.")) from None
+        raise Http404(gettext("This part of the list cannot be found; start from its beginning.")) from None
     rows = list(rows.order_by(*first, "-id")[: ROWS + 1])
     if len(rows) <= ROWS:
         return rows, ""

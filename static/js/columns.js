@@ -87,7 +87,7 @@ function edgeOf(head) {
   edge.setAttribute("aria-orientation", "vertical");
   edge.setAttribute("aria-label", gettext("Width of %(column)s", { column: head.textContent.trim() }));
   for (const [name, value] of [["min", LEAST], ["max", MOST], ["now", widthOf(head)]]) edge.setAttribute(`aria-value${name}`, value);
-  edge.title = gettext("Drag, or use the arrow keys; double click for the usual widths");
+  edge.title = gettext("Drag, or use the arrow keys; double click to reset");
   edge.addEventListener("pointerdown", (event) => { if (event.button === 0) drag(edge, head, event); });
   edge.addEventListener("keydown", (event) => onKey(head, event));
   edge.addEventListener("dblclick", reset);

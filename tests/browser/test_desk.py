@@ -288,7 +288,7 @@ def test_signing_in_by_link_choosing_a_password_and_signing_out(open_page, works
     page.get_by_label("Your name").fill("Ada")
     page.get_by_label("E-mail").fill("ada@example.org")
     page.get_by_label("Password").fill("seven quiet herons")
-    page.get_by_role("button", name="Save and go on").click()
+    page.get_by_role("button", name="Save and continue").click()
     page.get_by_text("Saved. Next time").wait_for()
     page.locator(".account summary").click()
     page.get_by_role("button", name="Sign out").click()

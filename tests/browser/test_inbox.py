@@ -283,7 +283,7 @@ def test_a_denial_without_a_reason_says_so_at_the_field_and_what_is_typed_on_goe
         place = place.replace(name, str(value))
     page = open_page(place)
     page.locator("[data-choice=deny] summary").click()
-    page.keyboard.press("Control+Enter")
+    page.locator("[data-choice=deny] textarea").press("Control+Enter")
     expect(page.locator(".card .field-error")).to_contain_text("Say why")
     expect(page.locator("[data-choice=deny] textarea")).to_be_focused()
     page.keyboard.type("a bad idea")

@@ -263,6 +263,6 @@ def test_a_list_that_has_to_look_at_many_sessions_goes_on_by_itself_until_it_has
     page = open_page("/sessions/?tag=vip&status=idle")
     expect(page.locator("[data-row]")).to_have_text(["Session 25", "Session 50"])
     expect(page.get_by_text("Sessions that match all filters are not counted")).to_be_visible()
-    expect(page.get_by_role("link", name="Look further")).to_have_count(0)
+    expect(page.get_by_role("link", name="Search further")).to_have_count(0)
     page.goto(f"{page.url}&agent={agent.slug}&tool=nobody-has-it")
     expect(page.get_by_text("No further sessions match")).to_be_visible()

@@ -245,6 +245,16 @@ def test_of_an_archive_the_page_says_which_file_gave_which_session(reviewer):
 BATCH = "0192f0c1-7aaa-4bbb-8ccc-0123456789ab"
 
 
+def test_a_row_leads_to_the_sessions_of_its_file_however_many_they_are(reviewer, monkeypatch):
+    monkeypatch.setattr("vcon_app.views.imports.LINKED", 0)
+    upload(reviewer, ("restock.llmfeed.json", TRANSCRIPT))
+    read_all()
+    imported = Import.objects.get()
+    row = reviewer.get("/imports/").content.decode()
+    assert f'href="/sessions/?import={imported.pk}">Show the sessions</a>' in row and "What is missing" not in row
+    assert "What is missing on shelf 7?" in words(reviewer.get(f"/sessions/?import={imported.pk}"))
+
+
 def test_files_that_came_at_once_are_added_up_and_lead_to_their_sessions(reviewer):
     upload(reviewer, ("one.json", TRANSCRIPT), batch=BATCH, folder="week/monday")
     upload(reviewer, ("two.json", b"{"), batch=BATCH)

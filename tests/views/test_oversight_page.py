@@ -26,10 +26,10 @@ def test_your_own_figures_come_first_and_those_of_others_only_admins_see(admin, 
     for one in (reviewer, viewer):
         page = words(one.get("/oversight/"))
         assert page.index("You") < page.index("Everybody")
-        assert "Each person" not in page and "Plant a test call" not in page
+        assert "By person" not in page and "Plant a test call" not in page
     assert "Rosa" not in words(viewer.get("/oversight/")).split("Everybody")[1]
     page = words(admin.get("/oversight/"))
-    assert page.index("You") < page.index("Each person") < page.index("Rosa")
+    assert page.index("You") < page.index("By person") < page.index("Rosa")
 
 
 def test_a_planted_call_is_like_any_other_until_it_is_decided_and_then_is_told_kindly(admin, reviewer, agent):

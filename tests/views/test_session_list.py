@@ -187,7 +187,7 @@ def test_how_many_there_are_about_is_told_by_statistics(viewer, three_sessions, 
     monkeypatch.setattr(session_list, "ROWS", 1)
     monkeypatch.setattr(queries, "SUMMED", 1)
     with CaptureQueriesContext(connection) as captured:
-        assert "About 3 sessions Add all of them up" in words(viewer.get("/sessions/"))
+        assert "About 3 sessions Add them all up" in words(viewer.get("/sessions/"))
     assert not [query for query in captured if "SUM(" in query["sql"]]
     monkeypatch.setattr(queries, "SUMMED", 0)
     assert "Many sessions" in words(viewer.get("/sessions/?from=2001-01-01&to=2999-12-31")), "they may depend"

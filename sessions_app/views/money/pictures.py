@@ -24,7 +24,7 @@ from .usage_filter import PICTURES, Asked
 TOP = 5
 COLOURS = ("ai", "data", "third", "fourth", "fifth", "elsewhere")
 WALLETS = ("ai", "data", "elsewhere")
-NAMELESS = {"agent": _("agents that are gone"), "model": _("no model stated"), "tool": _("no tool called")}
+NAMELESS = {"agent": _("deleted agents"), "model": _("no model stated"), "tool": _("no tool called")}
 Amounts = list[Decimal | int | None]
 
 
@@ -341,7 +341,7 @@ def _latency(view: View) -> Drawn:
     same = {name: view.asked.values[name] for name in ("agent", "origin", "tag")}
     parts = [(start, view.bars.end(start)) for start in view.bars.starts if f"{start}" in view.used]
     found = latencies.latencies(view.period.workspace_id, parts, **same)
-    drawn = Drawn([gettext("half within"), gettext("95 % within")], "ms", {}, narrowed={"fold": "no"}, is_stacked=True)
+    drawn = Drawn([gettext("median"), gettext("95 % within")], "ms", {}, narrowed={"fold": "no"}, is_stacked=True)
     for first, took in found.by_part.items():
         drawn.amounts[f"{first}"] = [took.p50, took.p95 - took.p50]
         drawn.texts[f"{first}"] = [numbers.duration(took.p50), numbers.duration(took.p95)]

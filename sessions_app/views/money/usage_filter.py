@@ -119,7 +119,7 @@ def _check(asked: Asked, name: str, value: str) -> None:
     if name == "picture" and value not in PICTURES:
         raise BadFilter(
             name,
-            gettext('"%(value)s" is no picture; use one of %(pictures)s')
+            gettext('"%(value)s" is no chart; use one of %(pictures)s')
             % {"value": value, "pictures": ", ".join(PICTURES)},
         )
     if name == "origin" and value and value not in Session.Origin.values:

@@ -110,7 +110,7 @@ def credit(request: access.DeskRequest, kind: str) -> HttpResponse:
     amount = numbers.money(entered["amount"])
     messages.success(
         request,
-        gettext("%(amount)s (%(source)s) were put into the %(wallet)s wallet.")
+        gettext("%(amount)s (%(source)s) were added to the %(wallet)s wallet.")
         % {"amount": amount, "source": label(entered["source"]), "wallet": label(wallet.get_kind_display())},
     )
     return redirect(f"{reverse('wallets')}?wallet={kind}")

@@ -168,7 +168,7 @@ HEADS = {
     "tool": gettext_lazy("Tool"),
     "object": gettext_lazy("Object"),
     "result": gettext_lazy("Result"),
-    "took": gettext_lazy("Took"),
+    "took": gettext_lazy("Duration"),
     "cost": gettext_lazy("Output · cost"),
 }
 DOWN_FIRST = ("took", "cost")

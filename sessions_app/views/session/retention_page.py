@@ -29,7 +29,7 @@ KEPT = 50
 
 class HoldForm(forms.Form):
     hold_reason = forms.CharField(
-        max_length=policies.MOST_REASON, label=gettext_lazy("Why"),
+        max_length=policies.MOST_REASON, label=gettext_lazy("Reason"),
         help_text=gettext_lazy("It is shown with the session, and stays in the audit log."),
     )  # fmt: skip
 

@@ -69,7 +69,7 @@ function notTaken(id, row, html, what) {
   row?.classList.add("is-refused");
   keep(id, html);
   if (!shownId() || shownId() === id) put(html);
-  else tell(gettext("not taken:"), what, id);
+  else tell(gettext("not recorded:"), what, id);
   document.querySelector("#card-place [aria-invalid=true]")?.focus();
   refreshRows([id]);
 }

@@ -85,7 +85,7 @@ function send({ file, path, log, batch }) {
     end();
   });
   request.addEventListener("error", () => {
-    fail(name, gettext("the connection broke; nothing was stored, drop the file again"));
+    fail(name, gettext("the connection was lost; nothing was stored, drop the file again"));
     end();
   });
   request.addEventListener("abort", () => { count.all -= 1; end(); });

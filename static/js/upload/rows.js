@@ -14,7 +14,7 @@ export function sending(path, cancel) {
     element,
     progress(loaded, total) {
       progress.value = loaded / total;
-      share.textContent = loaded < total ? `${Math.floor(100 * loaded / total)} %` : gettext("stored …");
+      share.textContent = loaded < total ? `${Math.floor(100 * loaded / total)} %` : gettext("storing…");
     },
   };
 }
@@ -33,7 +33,7 @@ export function lineAbove(uploads, stop) {
   const line = document.createElement("p");
   line.className = "uploads-line small";
   line.hidden = true;
-  line.append(text("", ""), button(gettext("Send no more"), stop));
+  line.append(text("", ""), button(gettext("Stop uploading"), stop));
   uploads.before(line);
   return line;
 }

@@ -144,7 +144,7 @@ def test_only_an_admin_sets_the_budget(admin, reviewer, agent_with_policy):
 
 def test_an_agent_is_paused_resumed_and_archived(reviewer, agent_with_policy):
     for status, told in (
-        ("paused", "Paused: begins no turns"),
+        ("paused", "Paused: starts no turns"),
         ("active", "is at work again"),
         ("archived", "Archived"),
     ):
@@ -226,4 +226,4 @@ def test_versions_cost_the_same_queries_however_many_there_are(admin, agent_with
 
 def test_an_agent_that_a_file_named_has_a_version_too(admin, workspace):
     agents.get_or_create_agent(workspace.id, "Imported")
-    assert "made by a file or an event" in words(admin.get("/agents/imported/versions/"))
+    assert "created by an import or an event" in words(admin.get("/agents/imported/versions/"))

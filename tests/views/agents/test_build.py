@@ -75,7 +75,7 @@ def test_a_question_begins_a_chat_about_the_agent(reviewer, agent):
     kinds = list(Event.objects.filter(session=chat).order_by("seq").values_list("kind", flat=True))
     assert kinds == ["injected_context", "user_message"]
     again = reviewer.get(BUILD)
-    assert path(chat) in again.content.decode() and "Chats before" in words(again)
+    assert path(chat) in again.content.decode() and "Earlier chats" in words(again)
 
 
 def test_chats_about_other_agents_are_not_listed(reviewer, chat, workspace):

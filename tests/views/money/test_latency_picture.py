@@ -75,9 +75,7 @@ def test_the_picture_has_a_table_by_model_that_leads_to_sessions(viewer, agent, 
     assert "<fast> 1.0 s 3.0 s 2 1" in page
     assert "the last 4 requests of at most 120 sessions" in page and "2 Mar 2026 1.0 s 3.0 s" in page
     assert "model=%3Cfast%3E" in answer.content.decode()
-    assert (
-        "/sessions/?" in answer.content.decode().split("The picture as a table")[1].split("from=2026-03-02")[0][-200:]
-    )
+    assert "/sessions/?" in answer.content.decode().split("The chart as a table")[1].split("from=2026-03-02")[0][-200:]
 
 
 def test_of_another_workspace_nothing_is_counted(charlie, agent):

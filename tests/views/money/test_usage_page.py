@@ -335,7 +335,7 @@ def test_what_lies_outside_the_range_is_told(viewer, agent):
     ran(agent, "1173.40", here=False, at=timezone.now() - timedelta(days=90))
     assert "… $1,173.40 outside this range, in 1 turn: show all" in total_line(viewer, "/usage/")
     everything = total_line(viewer, "/usage/?from=ever")
-    assert "outside this range" not in everything and "$1,173.90 in all" in everything
+    assert "outside this range" not in everything and "$1,173.90 total" in everything
 
 
 @pytest.mark.parametrize("query", ["", "agent=refund-agent", "origin=import"])
@@ -344,7 +344,7 @@ def test_usage_and_sessions_show_the_same_for_the_same_filter(viewer, agent, que
     ran(agents.get_or_create_agent(agent.workspace_id, "Other"), "0.25", here=False)
     usage = total_line(viewer, f"/usage/?from=ever&{query}")
     sessions = total_line(viewer, f"/sessions/?{query}")
-    amount = re.search(r"([$][0-9.,]+) in all", usage).group(1)
+    amount = re.search(r"([$][0-9.,]+) total", usage).group(1)
     assert f" tokens {amount}" in sessions
     assert "Sessions shows" not in usage
 
@@ -358,7 +358,7 @@ def test_where_a_session_goes_beyond_the_range_the_difference_is_explained(viewe
         origin=links.RUNTIME,
     )
     usage = total_line(viewer, "/usage/?from=2026-03-01&to=2026-03-02")
-    assert "$0.50 in all" in usage
+    assert "$0.50 total" in usage
     assert "Sessions shows $0.75 for the same sessions" in usage
     assert "whole sessions, with the turns that they had outside this range" in usage
 
@@ -397,7 +397,7 @@ def test_each_picture_says_the_numbers_of_its_day(viewer, agent, query, labels, 
     shown, by_day = drawn(viewer, f"?{query}")
     assert (shown, list(by_day.values())) == (labels, [texts])
     page = viewer.get(f"/usage/?{query}")
-    assert "The picture as a table" in words(page) and not complaints(page.content.decode())
+    assert "The chart as a table" in words(page) and not complaints(page.content.decode())
 
 
 def test_the_day_with_most_errors_is_the_highest_not_the_one_with_most_sessions(viewer, agent):

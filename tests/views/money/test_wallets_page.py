@@ -162,7 +162,7 @@ def test_the_page_of_a_session_has_its_budgets_and_the_form_of_an_admin(admin, v
     budgets.set_budget(workspace.id, Decimal(2), "all", by=BY, session=session)
     path = f"/dashboard/sub-agents/{ours.id}/chat/{session.id}"
     page = admin.get(f"{path}/facts")
-    assert "in all $2.00 $0.50 25 %" in words(page)
+    assert "total $2.00 $0.50 25 %" in words(page)
     assert f'name="session" value="{session.pk}"' in page.content.decode()
     form = {"amount": "3", "period": "day", "session": str(session.pk), "next": path}
     assert admin.post("/usage/budgets/", form).url == path

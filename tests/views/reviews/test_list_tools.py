@@ -44,7 +44,7 @@ def test_the_list_is_filtered_by_verdict_and_by_who_is_to_review(reviewer, three
     [
         ("verdict=good", '"good" is no verdict'),
         ("assignee=you", '"you" is nobody'),
-        ("mood=1", "no filter of this name"),
+        ("mood=1", "no such filter"),
     ],
 )
 def test_a_filter_that_means_nothing_is_told_by_name(reviewer, three, query, told):
@@ -90,7 +90,7 @@ def test_a_view_with_a_filter_of_another_version_names_it(reviewer, three):
     rosa = member("Rosa")
     SavedView.objects.create(workspace=rosa.workspace, member=rosa, name="Old", query="colour=red&has_errors=false")
     answer = reviewer.get("/sessions/?colour=red&has_errors=false")
-    assert "Colour : the list has no filter of this name" in words(answer)
+    assert "Colour : the list has no such filter" in words(answer)
     assert SavedView.objects.get().query == "colour=red&has_errors=false"
 
 

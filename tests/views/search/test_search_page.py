@@ -107,7 +107,7 @@ def test_operators_are_chips_and_go_along_with_the_fields(viewer, desk):
 STANDS_FOR_NOTHING = (
     ("q=is:purple", 400, "Search: is: “"), ("q=cost>x", 400, "is no amount of dollars"),
     ("q=status:gone", 400, '"gone" is no status; use one of'), ("status=gone", 400, "is no status"),
-    ("mood=good", 400, "no filter of this name"), ("q=header&cursor=x", 400, "begin again without one"),
+    ("mood=good", 400, "no such filter"), ("q=header&cursor=x", 400, "begin again without one"),
     ("q=colour:red", 200, "“colour:” is no operator and is looked for as a word"),
     ("q=agent:nobody", 200, "There is no agent “nobody” in this workspace"),
     ("q=absent", 200, "Nothing was found"), ("", 200, "What can be searched for"), ("q=...", 200, "Nothing was"),

@@ -164,7 +164,7 @@ def test_what_a_file_says_was_approved_is_reported(reviewer, import_document):
     assert "This desk neither asked for it nor decided it." in page.text
     assert not [tag for _, tag in page.tags if "card" in (tag.get("class") or "").split()]
     assert marks(page) == []
-    assert "read from session.vcon , brought by command line" in page.text
+    assert "read from session.vcon , imported by command line" in page.text
 
 
 def signed_session(import_document) -> Session:

@@ -25,7 +25,7 @@ def test_a_browser_is_added_listed_and_removed(reviewer, form):
     assert "None of your browsers shows notices" in words(reviewer.get(PAGE))
     assert reviewer.post(ADD, form, headers={"User-Agent": SAFARI}).status_code == 201
     page = reviewer.get(PAGE)
-    assert "Safari on macOS by push.example.com" in words(page) and "Told last" in words(page)
+    assert "Safari on macOS by push.example.com" in words(page) and "Last notified" in words(page)
     assert "/abc" not in page.content.decode(), "whoever knows the address could have something sent there"
     mine = PushSubscription.objects.get()
     reviewer.post(f"{ADD}{mine.pk}/remove/")

@@ -129,16 +129,16 @@ def test_the_report_goes_on_where_it_ended(reviewer, agent, workspace, monkeypat
         session_with(agent, [asked(f"{n}a", "Q"), said(f"{n}b", "A")])
     workspaces.set_policy(workspace.pk, {"max_messages": 1}, by=BOT)
     first = words(reviewer.get(SETTINGS))
-    assert first.count("1 message: all but the last 1") == 2 and "Look at more sessions" in first
+    assert first.count("1 message: all but the last 1") == 2 and "Show more sessions" in first
     last = sorted(Session.objects.values_list("pk", flat=True))[1]
     rest = words(reviewer.get(f"{SETTINGS}?after={last}"))
-    assert rest.count("1 message: all but the last 1") == 1 and "Look at more" not in rest
+    assert rest.count("1 message: all but the last 1") == 1 and "Show more" not in rest
     assert reviewer.get(f"{SETTINGS}?after=x").status_code == 200
 
 
 def test_an_admin_sees_what_would_go_before_saying_how_long_sessions_are_kept(admin, reviewer, talk, workspace, later):
     later(5)
-    assert "Sessions are kept for good." in words(reviewer.get(KEEP))
+    assert "Sessions are kept indefinitely." in words(reviewer.get(KEEP))
     page = admin.get(KEEP, {"keep_days": 3})
     assert "Would be deleted after 3 days" in words(page) and str(talk) in words(page)
     assert Workspace.objects.get(pk=workspace.pk).keep_days is None
@@ -149,7 +149,7 @@ def test_an_admin_sees_what_would_go_before_saying_how_long_sessions_are_kept(ad
     assert "Sessions are deleted 3 days after their last event" in saved and "Old enough now" in saved
     assert "Sessions are deleted 3 days after their last event." in words(reviewer.get(SETTINGS))
     assert Session.objects.filter(pk=talk.pk).exists()
-    assert "Sessions are kept for good." in words(admin.post(KEEP, {}, follow=True))
+    assert "Sessions are kept indefinitely." in words(admin.post(KEEP, {}, follow=True))
 
 
 @pytest.mark.parametrize("said", ["0", "-1", "x", "36501", "1.5"])

@@ -116,7 +116,7 @@ def test_a_form_from_another_site_is_refused(admin):
     strict.force_login(the_member("Ada").user)
     answer = strict.post("/settings/keys/", {"name": "robot", "role": "admin"})
     assert answer.status_code == 403
-    assert "The page was too old" in words(answer)
+    assert "This page has expired" in words(answer)
     assert not ApiKey.objects.exists()
 
 
