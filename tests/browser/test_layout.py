@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from sessions_app.models import Session
+from sessions_app.models import Role, Session
 from sessions_app.services import agents, audit, sessions
+from sessions_app.services.people import members
 from tests.views.session.build import asked, call, path_of, result, said, session_with
 
 from .test_desk import PAGES
@@ -117,3 +118,65 @@ def test_two_versions_of_an_agent_are_compared_on_a_phone_too(open_page, agent, 
     page = open_page(f"/agents/{agent.slug}/versions/?from=1&to=2", viewport={"width": 375, "height": 812})
     expect(page.locator(".version-measures")).to_be_visible()
     assert wider(page) <= 0
+
+
+BASELINE = """(element) => {
+  const mark = element.appendChild(document.createElement("span"));
+  mark.style.cssText = "display: inline-block";
+  const { bottom } = mark.getBoundingClientRect();
+  mark.remove();
+  return bottom;
+}"""
+
+
+def furthest(page: Page, selector: str) -> float:
+    """The right edge of what reaches furthest to the right, in pixels."""
+    edges = "(all) => all.map((one) => one.getBoundingClientRect().right)"
+    return max(page.locator(selector).evaluate_all(edges))
+
+
+def test_four_sessions_are_compared_on_every_screen_without_scrolling_sideways(open_page, agent):
+    ids = [session_with(agent, [asked("p1", "Mend the invoices " * 30), said("m1", "Done")]).pk for _ in range(4)]
+    page = open_page(f"/sessions/compare/?{'&'.join(f'session={pk}' for pk in ids)}")
+    for width in (375, 768, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert furthest(page, ".compare :is(th, td, a)") <= width, width
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        expect(page.locator(".compare thead th").last).to_be_in_viewport()
+
+
+def test_a_row_of_the_list_has_the_picture_of_its_run_only_where_it_is_a_row(open_page, edited_session):
+    page = open_page("/sessions/")
+    for width in (375, 768, 1200):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(page.locator("td.cell-strip")).to_be_hidden()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(page.locator("td.cell-strip")).to_be_visible()
+
+
+def test_who_did_it_stands_in_the_audit_log_in_one_line(open_page, workspace):
+    admin = members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0]
+    audit.record(workspace.pk, audit.Actor("system", name="Countersign"), "rubric.added")
+    page = open_page("/audit/", member=admin)
+    for width in (768, 900, 1024):
+        page.set_viewport_size({"width": width, "height": 900})
+        who = page.get_by_text("Countersign", exact=True).last
+        assert who.bounding_box()["height"] < 30, width
+
+
+def test_the_form_that_exports_the_audit_log_stands_below_its_buttons_at_their_edge(open_page, workspace):
+    admin = members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0]
+    page = open_page("/audit/", member=admin)
+    page.locator(".audit-export > summary").click()
+    verify, export, first = (
+        page.locator(of).bounding_box() for of in (".audit-do > a", ".audit-export > summary", ".audit-export input")
+    )
+    assert verify["y"] == export["y"] < first["y"]
+    assert verify["x"] == first["x"]
+
+
+def test_the_time_of_a_row_stands_on_the_line_of_its_words(open_page, edited_session):
+    page = open_page(path_of(edited_session))
+    for row in page.locator("#timeline .line").all():
+        words, time = (row.locator(of).first.evaluate(BASELINE) for of in (".who", ":scope > .when"))
+        assert words == pytest.approx(time, abs=1), row.inner_text()
