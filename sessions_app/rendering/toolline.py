@@ -17,6 +17,9 @@ MAX_SUBJECT = 160
 PLAN = _("plan")
 ASK = _("ask a person")
 """The verb of tools whose result is what a person answers."""
+FETCH = _("fetch")
+SENDS = {"POST", "PUT", "PATCH", "DELETE"}
+"""Methods of requests that change something where they go: said in place of the verb."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ _KNOWN: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "grep", "ripgrep", "searchfilecontent", "grepsearch", "search", "codebasesearch", "toolsearch")),
     ("search", _("find"), "pattern glob path dir_path", (
         "glob", "ls", "listdir", "listdirectory", "filesearch", "find")),
-    ("globe", _("fetch"), "url uri prompt", ("webfetch", "fetch", "fetchurl", "httprequest", "browse", "navigate")),
+    ("globe", FETCH, "url uri prompt", ("webfetch", "fetch", "fetchurl", "httprequest", "browse", "navigate")),
     ("globe", _("search the web"), "query q", ("websearch", "googlewebsearch", "searchweb")),
     ("agent", _("ask an agent"), "description subagent_type agent prompt", ("task", "agent", "delegate", "spawnagent")),
     ("list", PLAN, "", ("todowrite", "updateplan", "writetodos", "todoread", "taskcreate", "taskupdate")),
@@ -69,6 +72,8 @@ def describe_call(name: str | None, arguments: Any, server: str | None = None) -
     icon, verb, keys = _by_name(name)
     icon = "plug" if server else icon
     path = _path(arguments, keys) if verb in ("read", "write", "edit") else ""
+    if verb == FETCH and isinstance(arguments, dict) and (method := str(arguments.get("method")).upper()) in SENDS:
+        verb = method
     if verb == PLAN and (plan := _plan(arguments)):
         return ToolLine(icon, verb, plan)
     return ToolLine(icon, verb, first_line(path, MAX_SUBJECT) if path else _subject(arguments, keys), path)

@@ -19,6 +19,8 @@ from sessions_app.rendering import toolline
         ("str_replace_editor", {"command": "create", "path": "/a"}, ("pencil", "edit", "/a", "/a")),
         ("Grep", {"path": "/src", "pattern": "TODO.*"}, ("search", "search", "TODO.*")),
         ("WebFetch", {"prompt": "sum up", "url": "https://a.example"}, ("globe", "fetch", "https://a.example")),
+        ("http_request", {"url": "https://a.example", "method": "post"}, ("globe", "POST", "https://a.example")),
+        ("http_request", {"url": "https://a.example", "method": "GET"}, ("globe", "fetch", "https://a.example")),
         ("WebSearch", {"query": "tea"}, ("globe", "search the web", "tea")),
         ("Task", {"description": "review", "prompt": "long"}, ("agent", "ask an agent", "review")),
         ("TodoWrite", {"todos": []}, ("list", "plan", "")),
