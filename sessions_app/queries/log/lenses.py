@@ -15,10 +15,11 @@ from uuid import UUID
 from django.db.models import DurationField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast, Coalesce
 
+from sessions_app.compiled import Compiled
 from sessions_app.models import Event, ModelRequest, Session, ToolCall, Turn
 
 from . import links, model_requests, search
-from .timeline import Entry, Timeline, Window, read_at, results_of
+from .timeline import Entry, Timeline, Window, calls_at, read_at, requests_at, results_of
 
 STORY, TOOLS, REQUESTS, RAW = LENSES = ("story", "tools", "requests", "raw")
 COUNTED = 300
@@ -113,8 +114,7 @@ class Calls(_Lens):
 
     def _complete(self, window: Window) -> Window:
         seqs = [entry.seq for entry in window.entries]
-        calls = ToolCall.objects.filter(session_id=self.session_id, seq__in=seqs)
-        window.calls.update({call.seq: call for call in calls})
+        window.calls.update({call.seq: call for call in calls_at(self.session_id, seqs)})
         window.results.update(results_of(window.calls, self.session_id))
         return _with_requests(window, self.session_id, [one.seq for one in window.results.values()])
 
@@ -134,12 +134,14 @@ class Requests(_Lens):
 def _with_requests(window: Window, session_id: UUID, results: Sequence[int] = ()) -> Window:
     """What every lens needs of its rows: how they came in, what their responses used, and their turns."""
     seqs = [entry.seq for entry in window.entries]
-    requests = ModelRequest.objects.filter(session_id=session_id, seq__in=seqs)
-    window.requests.update({request.seq: request for request in requests})
+    window.requests.update({request.seq: request for request in requests_at(session_id, seqs)})
     window.origins.update(links.origins(session_id, [1, *seqs, *results]))
-    turns = Turn.objects.filter(session_id=session_id, index__in={entry.turn for entry in window.entries})
-    window.turns.update({turn.index: turn for turn in turns})
+    turns = list({entry.turn for entry in window.entries})
+    window.turns.update({turn.index: turn for turn in _TURNS(session_id, turns)})
     return window
+
+
+_TURNS = Compiled[Turn](lambda session_id, turns: Turn.objects.filter(session_id=session_id, index__any_of=turns))
 
 
 class Raw(_Lens):

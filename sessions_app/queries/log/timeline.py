@@ -326,7 +326,7 @@ class Timeline:
         window.results.update(self._results_of(window.calls))
         shown = [1, *seqs, *(entry.seq for entry in window.results.values())]
         window.origins.update(self._origins_of(shown))
-        window.requests.update({request.seq: request for request in _REQUESTS(self.session_id, seqs)})
+        window.requests.update({request.seq: request for request in requests_at(self.session_id, seqs)})
         asked = _APPROVALS(self.session_id, seqs)
         window.approvals.update({one.event_seq: one for one in asked if one.event_seq is not None})
         window.nested.update(_nested(self.session_id, seqs))
@@ -349,9 +349,10 @@ class Timeline:
         return [entry for entry in window.entries if entry.kind == "tool_call"]
 
 
-_REQUESTS = Compiled[ModelRequest](
+requests_at = Compiled[ModelRequest](
     lambda session_id, seqs: ModelRequest.objects.filter(session_id=session_id, seq__any_of=seqs)
 )
+"""The model requests whose last events these are."""
 _APPROVALS = Compiled[Approval](
     lambda session_id, seqs: Approval.objects.filter(session_id=session_id, event_seq__any_of=seqs)
 )

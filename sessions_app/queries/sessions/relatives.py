@@ -45,9 +45,9 @@ def relatives_of(session: Session) -> list[Relative]:
     here = [*_continued_here(session), *_of_same_id(session)]
     if not session.response_scope:
         return here
-    earlier = _shared(ModelRequest.objects.filter(session=session, counted_in__isnull=False), "counted_in")
-    later = _shared(ModelRequest.objects.filter(counted_in=session), "session")
-    known = {found.pk: found for found in _sessions(session).filter(pk__in=[*earlier, *later])}
+    earlier, later = ({pk: counts for pk, *counts in those(session.pk)} for those in (_EARLIER, _LATER))
+    others = [*earlier, *later]
+    known = {found.pk: found for found in _sessions(session).filter(pk__in=others)} if others else {}
     named = {found.pk: Relative(how, found) for how, found in _named(session)}
     for pk, counts in earlier.items():
         if pk in known:
@@ -76,8 +76,7 @@ def _of_same_id(session: Session) -> Iterator[Relative]:
     """
     if not session.external_id:
         return
-    same = _here(session.workspace_id).filter(external_id=session.external_id, source_format=session.source_format)
-    for found in same.exclude(pk=session.pk).order_by("-id")[:MOST]:
+    for found in _SAME_ID(session.workspace_id, session.external_id, str(session.source_format), session.pk):
         events = found.event_count
         how = ngettext(
             "another session with the same id, of %(count)s event, came in",
@@ -86,6 +85,16 @@ def _of_same_id(session: Session) -> Iterator[Relative]:
             count=events,
         )
         yield Relative(how, found, has_same_id=True)
+
+
+_SAME_ID = Compiled[Session](
+    lambda workspace_id, external_id, source_format, session_id: (
+        _here(workspace_id)
+        .filter(external_id=external_id, source_format=source_format)
+        .exclude(pk=session_id)
+        .order_by("-id")[:MOST]
+    )
+)
 
 
 def _here(workspace_id: UUID) -> QuerySet[Session]:
@@ -107,7 +116,17 @@ def _sessions(session: Session) -> QuerySet[Session]:
     return found.exclude(pk=session.parent_id) if session.parent_id else found
 
 
-def _shared(copies: QuerySet[ModelRequest], column: str) -> dict[UUID, tuple[Any, ...]]:
+def _shared(copies: QuerySet[ModelRequest], column: str) -> QuerySet[Any, tuple[UUID, int, int]]:
     """Responses and tokens by the session on the other side, the most first."""
     rows = copies.values_list(column).annotate(responses=Count("key"), tokens=Sum(BILLED))
-    return {pk: (responses, tokens) for pk, responses, tokens in rows.order_by("-responses", column)[:MOST]}
+    return rows.order_by("-responses", column)[:MOST]
+
+
+_EARLIER = Compiled[tuple[UUID, int, int]](
+    lambda session_id: _shared(
+        ModelRequest.objects.filter(session_id=session_id, counted_in__isnull=False), "counted_in"
+    )
+)
+_LATER = Compiled[tuple[UUID, int, int]](
+    lambda session_id: _shared(ModelRequest.objects.filter(counted_in_id=session_id), "session")
+)
