@@ -215,11 +215,12 @@ def last_session(source: BinaryIO) -> str:
     source.seek(max(start, end - TAIL))
     tail = source.read(TAIL)
     source.seek(start)
-    for pieces in (tail.split(b"\n"), BETWEEN.split(tail)):
-        for raw in reversed(pieces):
-            if b"ession" in raw and (session := _session_in(raw)):
-                return session
-    return ""
+    # Taken apart between its objects only where no line says it: that takes 30 times as long as lines do.
+    return _last_session_in(tail.split(b"\n")) or _last_session_in(BETWEEN.split(tail))
+
+
+def _last_session_in(pieces: list[bytes]) -> str:
+    return next((session for raw in reversed(pieces) if b"ession" in raw and (session := _session_in(raw))), "")
 
 
 def _session_in(raw: bytes) -> str:
