@@ -70,7 +70,7 @@ def sentence(place: Place) -> Sentence:
             return Sentence(_("Amount that the recorder reports for this response and those before it"))
         case "stated":
             return Sentence(_("Response of %(tokens)s in and out, at what the recorder reports", tokens=tokens))
-    return Sentence(_("Long answer: %(tokens)s of output", tokens=tokens))
+    return Sentence(_("Answer of %(tokens)s", tokens=tokens))
 
 
 def _lost(place: Place, tokens: str, name: str) -> Sentence:

@@ -74,6 +74,14 @@ class View:
     is_mine: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """How many events of a session are new to a member, and the last one that is not."""
+
+    count: int
+    read_to: int
+
+
 def _found(request: access.DeskRequest, read: session_filter.ReadFilter, names: list[str]) -> dict[str, Any]:
     """Rows and totals; a value that only the query can judge becomes an error of the form."""
     try:
@@ -87,7 +95,7 @@ def _found(request: access.DeskRequest, read: session_filter.ReadFilter, names: 
         prefetch_related_objects(page.items, "assignee__user")
     note_summaries(page.items, request.member.workspace.rules_off)
     seen_to = seen.seen_by(request.member, [one.pk for one in page.items])
-    unseen = {pk: one.last_seq - seen_to[pk] for one in page.items if (pk := one.pk) in seen_to}
+    unseen = {pk: Unread(one.last_seq - seen_to[pk], seen_to[pk]) for one in page.items if (pk := one.pk) in seen_to}
     more = {"page": page, "more": read.query(cursor=page.next_cursor), "unseen": unseen, "listed": listed}
     more["are_all_looked_at"] = page.is_walked and not page.items and "cursor" in request.GET
     more["unfolded"] = read.query(fold="no")

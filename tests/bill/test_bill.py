@@ -10,7 +10,9 @@ import pytest
 
 from sessions_app.bill.bill import Bill, bill_of
 from sessions_app.bill.context import carried, stretches
+from sessions_app.bill.places import Place
 from sessions_app.bill.request import Call, PerToken, Request
+from sessions_app.bill.words import sentence
 
 PRICES = PerToken(Decimal("0.000005"), Decimal("0.0000005"), Decimal("0.00000625"))
 """Dollars a token: 5 plain, 0.50 from the cache, 6.25 into it, each a million."""
@@ -156,3 +158,7 @@ def test_a_negative_amount_has_no_shares():
     bill = bill_of([stated(1, "-1"), stated(2, "3")], [], [])
     assert bill.total == 2
     assert [line.per_mille for line in bill.models] == [1000]
+
+
+def test_an_answer_is_not_called_long():
+    assert str(sentence(Place("output", 4, Decimal("0.01"), 12, 1))) == "Answer of 12 tokens"

@@ -113,7 +113,11 @@ def test_columns_are_each_members_own(reviewer, viewer, three):
 def test_what_came_since_one_read_is_told(reviewer, viewer, three):
     seen.note(three[0], member("Rosa"), 2)
     append(three[0], user("One"), user("Two"))
-    assert "2 unread" in words(reviewer.get("/sessions/"))
+    listed = reviewer.get("/sessions/")
+    assert "2 unread" in words(listed)
+    (link,) = re.findall(r'<a class="small cell-new" href="([^"]*)"', listed.content.decode())
+    assert link.endswith(f"/chat/{three[0].pk}?from=2")
+    assert "Two" in words(reviewer.get(link))
     assert "2 unread" not in words(viewer.get("/sessions/"))
 
 
