@@ -13,6 +13,8 @@ from django.db.models.functions import Coalesce, Left
 from sessions_app.compiled import Compiled
 from sessions_app.models import Approval, Event, Session, Turn
 
+from .timeline import rewinds
+
 PAGE = 24
 """Turns of the outline that come with the page; others are fetched ``MORE`` at a time as it is scrolled."""
 MORE = 48
@@ -39,6 +41,8 @@ class Mark:
     bar: int
     spent: Decimal | None
     is_partial: bool
+    is_abandoned: bool
+    """A person went back to before it, see ``timeline.rewinds``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,7 @@ _BELOW = Compiled[dict[str, Any]](
 def _marks(session: Session, turns: list[dict[str, Any]]) -> list[Mark]:
     dearest = _dearest(session.pk, turns)
     waiting = pending_seqs(session.pk) if session.pending_approvals else []
+    gone = rewinds(session.pk)
     return [
         Mark(
             index=turn["index"],
@@ -119,6 +124,7 @@ def _marks(session: Session, turns: list[dict[str, Any]]) -> list[Mark]:
             bar=_bar(turn, dearest[turn["index"] // STRETCH]),
             spent=None if turn["cost_recorded"] is turn["cost_priced"] is None else turn["spent"],
             is_partial=bool(turn["unpriced_tokens"] or turn["under_reported"]),
+            is_abandoned=any(first <= turn["first_seq"] < later for first, later in gone),
         )
         for turn in turns
     ]

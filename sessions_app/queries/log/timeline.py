@@ -199,6 +199,7 @@ class Nested:
     unpriced: bool
     errors: int
     """Calls that failed, and errors that no call had."""
+    models: list[str]
 
     @property
     def is_of_an_agent(self) -> bool:
@@ -332,7 +333,7 @@ class Timeline:
         window.nested.update(_nested(self.session_id, seqs))
         window.children.update(_children(self.session_id, window, self._starters(window)))
         window.turns.update({turn.index: turn for turn in _TURNS(self.session_id, list(turns))})
-        window.rewinds.extend(_rewinds(self.session_id))
+        window.rewinds.extend(rewinds(self.session_id))
         return window
 
     def _calls_of(self, seqs: list[int]) -> Iterable[ToolCall]:
@@ -405,7 +406,7 @@ def _children(session_id: UUID, window: Window, asked: list[Entry]) -> dict[str,
     return by_seq | by_call | {child.external_id: child for child in children}
 
 
-def _rewinds(session_id: UUID) -> list[tuple[int, int]]:
+def rewinds(session_id: UUID) -> list[tuple[int, int]]:
     """Each prompt with the one that it took the place of; there is an index of such prompts alone."""
     return [(parent_seq, seq) for parent_seq, seq in _REWINDS(session_id) if parent_seq is not None]
 
@@ -428,7 +429,8 @@ SELECT e.parent_seq, count(*), count(*) FILTER (WHERE e.kind = 'tool_call'),
            + coalesce(r.output_tokens, 0)) FILTER (WHERE r.seq IS NOT NULL AND r.counted_in_id IS NULL),
        sum(coalesce(r.cost_recorded, r.cost_priced)) FILTER (WHERE r.counted_in_id IS NULL),
        coalesce(bool_or(r.seq IS NOT NULL AND r.cost_recorded IS NULL AND r.cost_priced IS NULL), false),
-       count(*) FILTER (WHERE e.kind = 'error' OR t.status = 'error')
+       count(*) FILTER (WHERE e.kind = 'error' OR t.status = 'error'),
+       coalesce(array_agg(DISTINCT e.model) FILTER (WHERE e.model <> ''), '{}')
 FROM sessions_app_event e
 LEFT JOIN sessions_app_toolcall t ON t.session_id = e.session_id AND t.seq = e.seq AND e.kind = 'tool_call'
 LEFT JOIN sessions_app_modelrequest r ON r.session_id = e.session_id AND r.seq = e.seq

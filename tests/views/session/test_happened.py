@@ -128,11 +128,11 @@ def test_a_file_that_was_written_just_now_may_go_on(agent):
         assert happened and happened.how == expected
 
 
-def test_a_sub_agent_in_which_something_failed_says_so(reviewer, agent):
+def test_the_line_of_a_sub_agent_says_its_model_and_what_failed(reviewer, agent):
     session = session_with(agent, [
         asked("p", "Delegate"),
         call("good", "Task", {"description": "Count"}),
-        said("g", "Seven", parent="good", depth=1), result("good", "7"),
+        said("g", "Seven", parent="good", depth=1, model="small-1"), result("good", "7"),
         call("bad", "Task", {"description": "Count again"}),
         call("inner", "Bash", {"command": "wc"}, parent="bad", depth=1),
         result("inner", "no such file", "error", depth=1),
@@ -141,3 +141,4 @@ def test_a_sub_agent_in_which_something_failed_says_so(reviewer, agent):
     html = reviewer.get(path_of(session)).content.decode()
     good, bad = re.findall(r'<details class="nested".*?</details>', html, re.DOTALL)
     assert "2 errors" in on_one_line(bad) and "error" not in good
+    assert "small-1" in good and "small-1" not in bad

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sessions_app.models import Session
@@ -43,6 +45,10 @@ def test_what_a_person_went_back_from_is_marked_and_still_costs(viewer, workspac
     assert [tag["data-turn"] for tag in shown.all("section") if "abandoned" in (tag.get("class") or "")] == ["2"]
     assert "Rewound: the person went back to before this prompt" in shown.text
     assert session.output_tokens == 300
+    for path in ("", "/outline"):
+        html = viewer.get(path_of(session) + path, headers={"HX-Request": "true"} if path else {}).content.decode()
+        rail = re.findall(r'<li(?: class="here")? data-turn="(\d+)">(.*?)</li>', html, re.DOTALL)
+        assert [turn for turn, said in rail if "abandoned" in said] == ["2"], "the rail says so, too"
 
 
 def test_no_turn_of_a_straight_session_is_abandoned(viewer, workspace):
