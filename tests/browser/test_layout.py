@@ -169,7 +169,8 @@ def test_the_form_that_exports_the_audit_log_stands_below_its_buttons_at_their_e
     page = open_page("/audit/", member=admin)
     page.locator(".audit-export > summary").click()
     verify, export, first = (
-        page.locator(of).bounding_box() for of in (".audit-do > a", ".audit-export > summary", ".audit-export input")
+        page.locator(of).bounding_box()
+        for of in (".audit-do > a", ".audit-export > summary", ".audit-export [name=from]")
     )
     assert verify["y"] == export["y"] < first["y"]
     assert verify["x"] == first["x"]
