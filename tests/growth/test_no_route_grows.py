@@ -17,6 +17,7 @@ from django.utils import timezone
 from sessions_app import tasks
 from sessions_app.models import Approval, CallUsage, ReviewQueue, Role, SavedReason, Session, WebhookDelivery
 from sessions_app.queries.log import event_detail, lenses, marks, outline, search, story, waterfall
+from sessions_app.queries.money import dearest_sessions
 from sessions_app.queries.money import ledger as ledger_queries
 from sessions_app.queries.reviews import queues as review_queues
 from sessions_app.queries.sessions import handover_transcript, narrowing, said, session_list
@@ -49,7 +50,8 @@ BOUNDS = (
     (story, "SPAN", 60), (marks, "MOST", 5), (lenses, "COUNTED", 20), (search, "READ_AT_MOST", 200),
     (review_queues, "COUNTED", 100), (review_queues, "COMPARED", 50),
     (said, "FEW", 50), (said, "FEW_TO_READ", 50),
-    (narrowing, "FEW", 50), (session_list, "STRETCH", 50), (session_list, "STRETCHES", 2),
+    (dearest_sessions, "FEW", 50), (narrowing, "FEW", 50),
+    (session_list, "STRETCH", 50), (session_list, "STRETCHES", 2),
 )  # fmt: skip
 """What is bounded has to be full at the smaller size, too."""
 NOT_WALKED = {
