@@ -81,6 +81,8 @@ class Message:
 
     def send_if_due(self) -> None:
         """Send it. With a broker that is away it is tried again at the next look."""
+        # A clock that was two days ahead and is set right would keep it back for two days.
+        self._last = min(self._last, app.now())
         due, seconds = self._when.is_due(self._last)
         if not due:
             return

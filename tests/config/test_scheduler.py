@@ -189,5 +189,23 @@ def test_a_message_is_sent_when_it_is_due_and_not_before():
         assert cursor.fetchone() == (1,)
 
 
+def test_a_clock_that_is_set_back_by_two_days_keeps_no_message_back_for_two_days(monkeypatch):
+    from datetime import timedelta
+
+    from celery.schedules import crontab
+
+    clock, sent = [scheduler.app.now() + timedelta(days=2)], []
+    monkeypatch.setattr(scheduler.app, "now", lambda: clock[0])
+    monkeypatch.setattr(scheduler.app, "send_task", lambda name, **options: sent.append(name))
+    message = Message("sessions_app.tasks.apply_retention", crontab(minute="*/10", nowfun=lambda: clock[0]))
+    clock[0] -= timedelta(days=2)
+    message.send_if_due()
+    assert sent == []
+    clock[0] += timedelta(minutes=11)
+    message.send_if_due()
+    message.send_if_due()
+    assert sent == ["sessions_app.tasks.apply_retention"]
+
+
 def test_the_lead_is_known_to_readyz(two):
     assert not heartbeats.is_led()
