@@ -16,6 +16,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
@@ -109,6 +110,14 @@ def _to_sign_in(request: DeskRequest) -> HttpResponseBase:
     if request.htmx:
         return HttpResponseClientRedirect(redirect_to_login(request.htmx.current_url_abs_path or "/").url)
     return redirect_to_login(request.get_full_path() if request.method == "GET" else "/")
+
+
+def path_here(asked: str) -> str | None:
+    """An address that was sent along, to lead back to; None where it is no path of this site.
+
+    ``redirect`` takes what begins without a slash for the name of a view, and fails where none is called so.
+    """
+    return asked if asked.startswith("/") and url_has_allowed_host_and_scheme(asked, allowed_hosts=None) else None
 
 
 def actor(request: DeskRequest) -> audit.Actor:

@@ -9,7 +9,6 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
@@ -22,6 +21,7 @@ from sessions_app.services.people import members, password_checks, sign_in_links
 from sessions_app.services.people.password_checks import canonical_name
 
 from . import known_browsers
+from .access import path_here
 from .settings import push
 
 BY_LINK = "by_link"
@@ -125,9 +125,7 @@ def _again(request: HttpRequest, target: str, name: str, error: str, status: int
 
 def _next(request: HttpRequest) -> str:
     """URL to go to after signing in; never on another site."""
-    wanted = request.POST.get("next") or request.GET.get("next") or "/"
-    allowed = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if allowed else "/"
+    return path_here(request.POST.get("next") or request.GET.get("next") or "") or "/"
 
 
 class PasswordForm(forms.Form):

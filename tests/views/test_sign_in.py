@@ -138,6 +138,13 @@ def test_after_signing_in_nobody_is_sent_to_another_site(link, evil):
     assert answer.url == "/"
 
 
+@pytest.mark.parametrize("nowhere", ["nowhere", "session-list", "9" * 400, "\0"])
+def test_what_is_no_address_leads_home_and_is_no_fault_of_ours(admin, nowhere):
+    assert admin.get("/sign-in/", {"next": nowhere}).url == "/"
+    members.set_password(get_user_model().objects.get(), "Ada", "ada@example.org", PASSWORD)
+    assert Client().post("/sign-in/", {"email": "ada@example.org", "password": PASSWORD, "next": nowhere}).url == "/"
+
+
 def test_after_signing_in_the_page_that_was_wanted_comes(link):
     members.set_password(get_user_model().objects.get(), "Ada", "ada@example.org", PASSWORD)
     client = Client()

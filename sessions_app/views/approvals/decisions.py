@@ -10,7 +10,6 @@ import orjson
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
@@ -147,10 +146,7 @@ def _typed(form: QueryDict) -> dict[str, str]:
 
 def _back(request: access.DeskRequest, approval: Approval) -> str:
     """The page the form was on, when it is one of ours; else the place in the session."""
-    asked = request.POST.get("next", "")
-    if asked and url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure()):
-        return asked
-    return event_url(approval.session, approval.event_seq)
+    return access.path_here(request.POST.get("next", "")) or event_url(approval.session, approval.event_seq)
 
 
 def card_response(request: access.DeskRequest, approval: Approval, status: int = 200, **shown: Any) -> HttpResponse:

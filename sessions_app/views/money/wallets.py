@@ -11,7 +11,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
@@ -150,7 +149,4 @@ def _kind(kind: str) -> str:
 
 def _back(request: access.DeskRequest) -> HttpResponse:
     """Redirect to the page that the form stood on."""
-    wanted = request.POST.get("next", "")
-    if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None):
-        return redirect(wanted)
-    return redirect(f"{reverse('wallets')}#budgets")
+    return redirect(access.path_here(request.POST.get("next", "")) or f"{reverse('wallets')}#budgets")

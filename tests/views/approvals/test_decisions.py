@@ -92,7 +92,8 @@ def test_without_javascript_a_decision_leads_back_to_its_place(reviewer, approva
 
 
 @pytest.mark.parametrize(
-    ("next_", "leads"), [("/approvals/", "/approvals/"), ("https://evil.example/", None), ("//evil.example", None)]
+    ("next_", "leads"),
+    [("/approvals/", "/approvals/"), ("https://evil.example/", None), ("//evil.example", None), ("nowhere", None)],
 )
 def test_only_pages_of_ours_are_led_back_to(reviewer, approval, next_, leads):
     assert decide(reviewer, approval, "approve", status=302, headers={}, next=next_).url.startswith(

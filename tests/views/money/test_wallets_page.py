@@ -153,6 +153,7 @@ def test_a_budget_of_a_session_and_the_way_back(admin, agent):
     form = {"amount": "1", "period": "all", "session": str(session.pk)}
     assert admin.post("/usage/budgets/", form | {"next": "/agents/"}).url == "/agents/"
     assert admin.post("/usage/budgets/", form | {"next": "https://evil.example/"}).url == "/usage/wallets/#budgets"
+    assert admin.post("/usage/budgets/", form | {"next": "nowhere"}).url == "/usage/wallets/#budgets"
     assert Budget.objects.get().session == session
 
 
