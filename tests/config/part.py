@@ -10,6 +10,7 @@ if __name__ == "__main__":
         "argv": sys.argv[1:],
         "environment": os.environ.get("PART_OF_A_TEST"),
         "loaded_before": "django" in sys.modules,
+        "protocol_loaded": "mcp" in sys.modules,
         "parent": os.getppid(),
         "session": os.getsid(0),
         "pid": os.getpid(),

@@ -53,6 +53,7 @@ def test_a_forked_part_is_a_child_as_a_started_one_is(loaded):
     assert (said.pop("pid"), said.pop("session")) == (forked.pid, forked.pid)
     assert (said_by_started.pop("pid"), said_by_started.pop("session")) == (started.pid, started.pid)
     assert (said.pop("loaded_before"), said_by_started.pop("loaded_before")) == (True, False)
+    assert (said.pop("protocol_loaded"), said_by_started.pop("protocol_loaded")) == (False, False), "a fifth of it all"
     assert said == said_by_started == {"argv": ["a", "b c"], "environment": "yes", "parent": os.getpid()}
     assert fault == fault_of_started == "a fault\n"
     assert (forked.wait(), forked.poll(), started.wait()) == (7, 7, 7)

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyio.from_thread import BlockingPortal
 
@@ -15,10 +15,13 @@ from sessions_app.runtimes.calls import Result
 from sessions_app.runtimes.run import TurnRun
 from sessions_app.services.turns.in_flight import LeaseLost
 
-from . import entries, mcp_tools, person_tools, python_tools
+from . import entries, person_tools, python_tools
 from .offers import Offer, Unusable, named
 from .results import of_text
-from .waiting import Stopped, TooSlow
+from .waiting import BrokeOff, Down, Stopped, TooSlow
+
+if TYPE_CHECKING:
+    from .mcp_tools import Server
 
 log = logging.getLogger(__name__)
 UNSURE = "Whether it took effect is not known: find out before you repeat it."
@@ -32,10 +35,10 @@ class Toolbox:
         self._portal = portal
         self._entries, self.problems = entries.read(turn.agent.tools)
         """Sentences about tools that the agent should have and has not; complete once ``offers`` was read."""
-        self._servers: dict[str, mcp_tools.Server] = {}
+        self._servers: dict[str, Server] = {}
         for entry in self._entries:
             if isinstance(entry, entries.McpEntry) and entry.server not in self._servers:
-                self._servers[entry.server] = mcp_tools.Server(entry, turn, portal)
+                self._servers[entry.server] = _mcp_server(entry, turn, portal)
             elif isinstance(entry, entries.McpEntry):
                 self.problems.append(
                     f'two MCP servers of this agent are called "{entry.server}"; the first one is used'
@@ -83,7 +86,7 @@ class Toolbox:
             return of_text(f"Interrupted by a person while it ran. {UNSURE}", "cancelled", unknown_outcome=True)
         except TooSlow as slow:
             return of_text(f"It gave {slow}. {UNSURE}", "error", unknown_outcome=True)
-        except mcp_tools.BrokeOff as broken:
+        except BrokeOff as broken:
             return of_text(f"{broken}. {UNSURE}", "error", unknown_outcome=True)
         except Exception as error:  # a tool may fail in any way, and the agent has to hear of it
             log.info("the tool %s failed: %s", call.tool_name, type(error).__name__)
@@ -122,10 +125,10 @@ class Toolbox:
             return person_tools.offer(entry)
         return python_tools.offer(entry, self._turn, self._portal)
 
-    def _offers_of_server(self, server: mcp_tools.Server) -> list[Offer]:
+    def _offers_of_server(self, server: Server) -> list[Offer]:
         try:
             found, problems = server.offers()
-        except mcp_tools.Down as down:
+        except Down as down:
             self._add_problem(f"{down}; its tools are missing in this turn")
             return []
         except Stopped:
@@ -137,3 +140,9 @@ class Toolbox:
     def _add_problem(self, problem: str) -> None:
         if problem not in self.problems:
             self.problems.append(problem)
+
+
+def _mcp_server(entry: entries.McpEntry, turn: TurnRun, portal: BlockingPortal) -> Server:
+    from .mcp_tools import Server  # when first needed: most agents have none, and the SDK takes long to load
+
+    return Server(entry, turn, portal)

@@ -1,6 +1,7 @@
 """Tools of MCP servers, by the ``mcp`` SDK: one session with each server for a turn, opened when it is first needed.
 
 A server that is started as a command gets none of the desk's environment but PATH, HOME and their like.
+``box`` imports this for the first agent that has such a server: the SDK is a fifth of all that would be loaded.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from sessions_app.services import secrets
 from sessions_app.services.turns.in_flight import LeaseLost
 
 from .entries import McpEntry
+from .mcp_results import of_mcp
 from .mcp_sessions import CONNECT_SECONDS, Connection, of_command, over_http
 from .offers import Offer, Unusable, schema_of
-from .results import of_mcp
-from .waiting import Stopped, TooSlow, outcome
+from .waiting import BrokeOff, Down, Stopped, TooSlow, outcome
 
 MAX_TOOLS = 200
 """Of one server: every definition is a part of every request."""
@@ -33,14 +34,6 @@ SHORTEST_SECRET = 8
 """Characters: what is shorter ("Bearer") stands in texts by chance."""
 OURS = (OSError, TimeoutError, TooSlow, httpx2.ConnectError, httpx2.TimeoutException)
 """Errors whose text was written on this side."""
-
-
-class Down(Exception):
-    """A server could not be reached or spoken to; the message says why."""
-
-
-class BrokeOff(Down):
-    """The session ended while a request was under way."""
 
 
 class Server:

@@ -24,6 +24,14 @@ class TooSlow(Exception):
     """The tool took longer than its definition allows."""
 
 
+class Down(Exception):
+    """A server of tools could not be reached or spoken to; the message says why."""
+
+
+class BrokeOff(Down):
+    """The session with it ended while a request was under way."""
+
+
 def outcome(future: Future[T], turn: TurnRun, seconds: float) -> T:
     """The result of a future, which is cancelled when nobody waits any more.
 

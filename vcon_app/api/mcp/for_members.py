@@ -13,7 +13,7 @@ from sessions_app.models import Member
 
 def desk_tools() -> list[DeskTool]:
     """The tools of ``/mcp``; see the slot ``DESK_TOOLS``."""
-    from .tools import server  # when first needed: the library takes 30 MB of each worker
+    from .tools import server  # when first needed: see door.py
 
     return [
         DeskTool(tool.name, tool.description or "", tool.input_schema, partial(_run, tool.name))
