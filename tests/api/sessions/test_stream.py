@@ -271,6 +271,37 @@ def _cut_listeners() -> None:
         assert cursor.fetchone()[0] >= 1
 
 
+def test_a_notice_that_is_none_of_ours_silences_no_stream(api, session, monkeypatch):
+    """Whoever may connect to the database may send one; the task that reads them ended, and nobody knew."""
+    monkeypatch.setattr("sessions_app.live.hub.RECONNECT_SECONDS", 0.05)
+
+    async def run():
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            await opened.next("session")
+            [backend] = await elsewhere(_listeners)
+            for payload in ("no JSON", "1", '{"said": 1}'):
+                await elsewhere(_notify, payload)
+                backend = await _other_listener(backend)
+            await elsewhere(events.append, session.id, [event(text="said afterwards")], origin=links.RUNTIME)
+            return await opened.next("event")
+
+    assert asyncio.run(run()).data["text"] == "said afterwards"
+
+
+async def _other_listener(before: int) -> int:
+    for _ in range(PATIENCE * 20):
+        found = await elsewhere(_listeners)
+        if found not in ([], [before]):
+            return found[0]
+        await asyncio.sleep(0.05)
+    raise AssertionError("nobody listens any more")
+
+
+def _notify(payload: str) -> None:
+    with as_owner() as cursor:
+        cursor.execute("SELECT pg_notify('countersign', %s)", [payload])
+
+
 def test_the_hub_comes_back_when_the_backend_that_it_listens_to_hangs(api, session, monkeypatch):
     monkeypatch.setattr("sessions_app.live.hub.QUIET_SECONDS", 0.2)
     monkeypatch.setattr("sessions_app.live.hub.ANSWER_SECONDS", 0.3)
