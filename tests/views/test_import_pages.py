@@ -251,8 +251,8 @@ def test_a_row_leads_to_the_sessions_of_its_file_however_many_they_are(reviewer,
     read_all()
     imported = Import.objects.get()
     row = reviewer.get("/imports/").content.decode()
-    assert f'href="/sessions/?import={imported.pk}">Show the sessions</a>' in row and "What is missing" not in row
-    assert "What is missing on shelf 7?" in words(reviewer.get(f"/sessions/?import={imported.pk}"))
+    assert f'href="/sessions/?import={imported.pk}">Show the sessions</a>' in row and "Restock the shelf" not in row
+    assert "Restock the shelf" in words(reviewer.get(f"/sessions/?import={imported.pk}"))
 
 
 def test_files_that_came_at_once_are_added_up_and_lead_to_their_sessions(reviewer):
