@@ -6,6 +6,8 @@ from config import health, metrics
 from config.api import api
 from config.web import routes
 
+handler400 = "config.web.error_pages.handler400"
+handler404 = "config.web.error_pages.handler404"
 handler500 = "config.web.unavailable.handler500"
 
 urlpatterns = [

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.defaults import server_error
 
+from config.web.error_pages import forget_form_that_cannot_be_read
 from sessions_app.services.upkeep import disk
 
 RETRY_SECONDS = 5
@@ -30,6 +31,7 @@ def handler500(request: HttpRequest) -> HttpResponse:
     if disk.is_full(fault):
         return render(None, "507.html", status=507)
     if not is_unavailable(fault):
+        forget_form_that_cannot_be_read(request)
         return server_error(request)
     response = render(None, "503.html", status=503)
     response.headers["Retry-After"] = str(RETRY_SECONDS)

@@ -72,3 +72,19 @@ def test_a_language_does_not_outlive_its_request(client, settings, path):
     client.get("/sign-in/", headers={"Accept-Language": "de"})
     client.get(path)
     assert translation.get_language() == "en"
+
+
+FORM_OF_ANOTHER_CHARSET = "application/x-www-form-urlencoded; charset=iso-8859-1"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/sign-in/", 400), ("/imports/", 400), ("/nowhere/", 404), ("/api/v1/approvals", 400), ("/v1/traces", 400)],
+)
+def test_a_form_in_another_charset_is_refused_and_no_fault_of_ours(browser, path, status):
+    """Anybody may send one: Django raised while it wrote the page of the refusal, and that became a 500."""
+    browser.raise_request_exception = False
+    browser.cookies["csrftoken"] = "a" * 32  # who has one is asked for the other half, in the form
+    answer = async_to_sync(browser.post)(path, "a=1", content_type=FORM_OF_ANOTHER_CHARSET)
+    assert answer.status_code == status
+    assert answer.headers["Content-Security-Policy"]
