@@ -30,4 +30,4 @@ def forget_form_that_cannot_be_read(request: HttpRequest) -> None:
     with suppress(BadRequest):
         request.POST  # noqa: B018 (it is read when it is looked at)
         return
-    request.POST = QueryDict()  # type: ignore[assignment]  # typed as one that is never set
+    request.POST = QueryDict()
