@@ -57,6 +57,17 @@ TRAVEL = """async (by) => {
 }"""
 """Scrolls and waits until the page changes no more; says how far the first row in sight was moved meanwhile."""
 
+GROWTH = """() => {
+    const count = () => document.querySelectorAll("#timeline *").length;
+    window.growth = { last: count(), most: 0 };
+    new MutationObserver(() => {
+        const now = count();
+        growth.most = Math.max(growth.most, now - growth.last);
+        growth.last = now;
+    }).observe(document.getElementById("timeline"), { childList: true, subtree: true });
+}"""
+"""Watches by how many elements the timeline grows in one task at the most."""
+
 FOCUSED = "Number(document.activeElement.closest('[data-seq]').dataset.seq)"
 
 
@@ -122,6 +133,24 @@ def test_a_page_that_was_read_to_its_end_holds_a_few_screens_and_moves_nothing(o
     )
     assert max(step["moved"] for step in down + up) < 4
     assert page.locator(".turn.continued").count() == 0
+
+
+def test_a_window_comes_in_a_few_rows_at_a_time(open_page, long_session):
+    page = open_page(path_of(long_session))
+    page.evaluate(GROWTH)
+    down = page.evaluate(TRAVEL, 100_000)
+    assert max(down["seqs"]) > 50, "a window came"
+    assert page.evaluate("growth.most") <= 120
+
+
+def test_a_row_of_a_later_window_fetches_what_it_holds_when_it_is_opened(open_page, agent):
+    lines = [said(f"m{number}", f"Line {number}\n\nand\n\nmore of it") for number in range(60)]
+    called = [call("c", "Bash", {"command": "ls"}), result("c", "a.py")]
+    session = completed(agent, [asked("p", "Count"), *lines, *called, said("last", "Done")])
+    page = open_page(path_of(session))
+    travel_to_the_end(page, 3_000)
+    page.locator(".call summary").last.click()
+    expect(page.locator(".call .inside")).to_contain_text("a.py")
 
 
 def test_the_windows_of_one_turn_leave_and_come_back_under_its_head(open_page, one_turn):

@@ -1,60 +1,67 @@
-// Rows that come in below are laid out a few at a time, each few in a task of their own: a window at once holds up the page.
+// Rows that come in below come one after the other, a few in a task: a whole window at once holds up the page.
 
-import { askFrame } from "./frame.js";
+import { enliven, join } from "./windows.js";
 
-const FEW = 6;
+const FEW = 100; // elements of a task: five rows of twenty, which are styled and laid out in 8 ms
 const nextTask = () => new Promise((resolve) => setTimeout(resolve));
-let above = null; // what the window that comes now will stand below
-const late = []; // rows that are on the page and not laid out yet
-let more = null; // what asks for the next window: not before this one is there
-let isAtIt = false;
+let coming = null; // what asked for the window that comes, and what is still to be put before it: pieces, and rows with their place
 
-document.addEventListener("htmx:beforeSwap", ({ detail: { target, shouldSwap } }) => {
-  above = shouldSwap && target.matches?.("#timeline:not([data-replay]) > .more.after") ? target.previousElementSibling : null;
+// htmx asks, and would put all of the answer in. What asked stays until the window is there, so none is asked for meanwhile.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (!detail.shouldSwap || !detail.target.matches?.("#timeline:not([data-replay]) > .more.after")) return;
+  detail.shouldSwap = false;
+  bring(detail.target, detail.serverResponse);
 });
 
-// Before navigation.js joins turns that go on: what comes in is told from what was there by its place.
-document.addEventListener("htmx:afterSwap", () => {
-  if (!above?.isConnected) return;
-  const rows = [];
-  for (let piece = above.nextElementSibling; piece; piece = piece.nextElementSibling) {
-    rows.push(...piece.querySelectorAll(":scope > .rows > *"));
-    if (piece.matches(".more.after")) wait(piece);
-  }
-  above = null;
-  late.push(...rows);
-  for (const row of rows) row.classList.add("is-late");
-  layOut();
-});
-
-function wait(sentinel) {
-  more = sentinel;
-  more.dataset.hxRevealed = "true"; // so htmx notes that it has asked
-}
-
-async function layOut() {
-  if (isAtIt) return;
-  isAtIt = true;
-  while (late.length) {
+async function bring(more, html) {
+  more.ariaBusy = "true";
+  await nextTask();
+  const fetched = document.createElement("template");
+  fetched.innerHTML = html;
+  const mine = coming = { more, rest: [...fetched.content.children].flatMap(unpacked) };
+  while (coming === mine) {
     await nextTask();
-    show(FEW);
-    document.getElementById("timeline").getBoundingClientRect(); // here, and not in the task that also paints
+    if (coming === mine) put(FEW);
   }
-  isAtIt = false;
-  goOn();
 }
 
-function show(count) {
-  for (const row of late.splice(0, count)) row.classList.remove("is-late");
+// A section comes empty, then its rows one by one: windows.js lets it be until the last is there.
+function unpacked(piece) {
+  const place = piece.querySelector(":scope > .rows");
+  if (!place) return [[piece]];
+  const rows = [...place.children];
+  place.replaceChildren();
+  place.ariaBusy = rows.length ? "true" : null;
+  return [[piece], ...rows.map((row, at) => [row, place, at === rows.length - 1])];
 }
 
-function goOn() {
-  if (!more?.isConnected) return;
-  delete more.dataset.hxRevealed;
-  more = null;
-  askFrame();
-  window.dispatchEvent(new Event("scroll")); // htmx looks again whether it is in sight
+function put(most) {
+  const { more, rest } = coming;
+  if (!more.isConnected) { coming = null; return; } // another window was opened in the place of all of this
+  for (let count = 0; rest.length;) {
+    const [piece, place, isLast] = rest[0];
+    const size = 1 + piece.querySelectorAll("*").length;
+    if (count && (rest.length === 1 || count + size > most)) break; // the last asks for more: a task of its own
+    count += size;
+    rest.shift();
+    if (place) place.append(piece);
+    else { more.before(piece); join(); }
+    if (isLast) place.ariaBusy = null;
+    enliven(piece);
+  }
+  if (!rest.length) finish(more);
+  else if (most < Infinity) more.getBoundingClientRect(); // laid out here, and not in the task that also paints
+}
+
+function finish(more) {
+  coming = null;
+  more.remove();
+  const timeline = document.getElementById("timeline");
+  for (const name of ["htmx:afterSwap", "htmx:afterSettle"]) htmx.trigger(timeline, name, { target: timeline });
 }
 
 // Who acts now acts on all that came.
-for (const name of ["keydown", "click", "beforeprint"]) addEventListener(name, () => show(Infinity), { capture: true });
+function putAll() {
+  while (coming) put(Infinity);
+}
+for (const name of ["keydown", "click", "beforeprint"]) addEventListener(name, putAll, { capture: true });

@@ -69,7 +69,7 @@ function packed(parts) {
 // What somebody is at never leaves, nor does what is being fetched.
 function isHeld(piece) {
   const selection = getSelection();
-  return piece.contains(document.activeElement) || piece.querySelector(".is-armed, .is-inspected, .htmx-request")
+  return piece.contains(document.activeElement) || piece.querySelector(".is-armed, .is-inspected, .htmx-request, [aria-busy]") || piece.ariaBusy
     || isBeingFilledIn(piece) || (!selection.isCollapsed && selection.containsNode(piece, true));
 }
 
@@ -219,7 +219,7 @@ function putBack(spacer, nodes) {
   holdInPlace();
   spacer.replaceWith(...nodes, ...(rest ? [rest] : []));
   coming.delete(spacer);
-  for (const node of nodes) htmx.process(node);
+  nodes.forEach(enliven);
   if (rest) {
     const height = nodes.at(-1).getBoundingClientRect().bottom - nodes[0].getBoundingClientRect().top;
     fill(rest, partsOf.get(rest).map((one) => ({ ...one, height: Math.max(0, part.height - height) })));
@@ -247,11 +247,22 @@ export function join() {
 
 function append(turn, chunk) {
   const last = turn.lastElementChild;
-  const fits = chunk.matches(".rows") && last.matches(".rows") && rowsIn(last).length + rowsIn(chunk).length <= CHUNK;
+  const fits = chunk.matches(".rows:not(:empty)") && last.matches(".rows") && rowsIn(last).length + rowsIn(chunk).length <= CHUNK;
   const moved = fits ? [...chunk.children] : [chunk];
   (fits ? last : turn).append(...moved);
-  for (const one of moved) htmx.process(one); // it would look for them in the section that is gone
+  moved.forEach(enliven); // htmx would look for them in the section that is gone
 }
+
+// htmx is shown what acts by itself. All that comes in it would look through for names of attributes, of each of which the
+// browser then makes a node that stays: a third of all nodes. What acts when somebody does something is shown to it then.
+const ACTS = "form, [hx-post], [hx-trigger]:not([hx-trigger='toggle once'])";
+export function enliven(node) {
+  for (const one of [node, ...node.querySelectorAll(ACTS)]) if (one.matches(ACTS)) htmx.process(one);
+}
+for (const name of ["toggle", "click"]) document.addEventListener(name, ({ target }) => {
+  const acting = target.closest?.("#timeline [hx-get]");
+  if (acting) htmx.process(acting);
+}, { capture: true });
 
 // The places of what is away between two rows, the nearest to the first one first; without a second one, up to the end.
 export function awayBetween(row, other, by) {
