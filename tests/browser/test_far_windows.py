@@ -143,6 +143,17 @@ def test_a_window_comes_in_a_few_rows_at_a_time(open_page, long_session):
     assert page.evaluate("growth.most") <= 120
 
 
+def test_who_reads_on_fetches_no_row_twice(open_page, long_session):
+    page = open_page(path_of(long_session))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for _ in range(4):
+        down = page.evaluate(TRAVEL, 3_000)
+    assert 1 not in down["seqs"], "what was read has left"
+    rows = [url for url in asked if "/rows?" in url]
+    assert rows and not [url for url in rows if "to=" in url]
+
+
 def test_a_row_of_a_later_window_fetches_what_it_holds_when_it_is_opened(open_page, agent):
     lines = [said(f"m{number}", f"Line {number}\n\nand\n\nmore of it") for number in range(60)]
     called = [call("c", "Bash", {"command": "ls"}), result("c", "a.py")]

@@ -41,14 +41,13 @@ function firstRow() {
 // out: asking what lies at a point makes the browser prepare to paint. A head counts that does not stick over its rows.
 const ROW = "[data-seq]:not(details:not([open]) *)";
 export function rowsBetween(top, bottom) {
-  const rectOf = (element) => element.getBoundingClientRect();
-  const overlaps = (element) => rectOf(element).height > 0 && rectOf(element).bottom > top && rectOf(element).top < bottom;
-  const isAbove = (head) => !head.nextElementSibling || rectOf(head.nextElementSibling).top >= rectOf(head).bottom - rectOf(head).height / 2;
-  const heads = [...document.querySelectorAll("#timeline .turn-head[data-seq]")].filter((head) => overlaps(head) && isAbove(head));
-  const chunks = [...document.querySelectorAll("#timeline .rows")].filter(overlaps);
-  const rows = chunks.flatMap((chunk) => [...chunk.querySelectorAll(ROW)].filter(overlaps));
-  const shown = [...heads, ...rows].sort((one, other) => rectOf(one).top - rectOf(other).top);
-  return [shown[0], shown.at(-1)];
+  const all = (selector) => [...document.querySelectorAll(`#timeline ${selector}`)];
+  const between = (elements) => elements.map((element) => [element, element.getBoundingClientRect()])
+    .filter(([, rect]) => rect.height > 0 && rect.bottom > top && rect.top < bottom);
+  const isAbove = ([head, rect]) => !head.nextElementSibling || head.nextElementSibling.getBoundingClientRect().top >= (rect.top + rect.bottom) / 2;
+  const rows = between(all(".rows")).flatMap(([chunk]) => between([...chunk.querySelectorAll(ROW)]));
+  const shown = [...between(all(".turn-head[data-seq]")).filter(isAbove), ...rows].sort(([, one], [, other]) => one.top - other.top);
+  return [shown[0]?.[0], shown.at(-1)?.[0]];
 }
 
 // What is read now stays where it is while rows come in or leave above it: not every browser does that by itself.

@@ -73,7 +73,11 @@ function isHeld(piece) {
     || isBeingFilledIn(piece) || (!selection.isCollapsed && selection.containsNode(piece, true));
 }
 
-const leavesNow = (piece, rect) => isFar(rect, LEAVE) && seqsIn(piece).length > 0 && !isHeld(piece);
+// Who reads on keeps what is below: at most the window that came last, which would be fetched again with the next step.
+const TURN = 8; // px: what a page moves by itself is less
+let goesUp = false;
+let last = scrollY;
+const leavesNow = (piece, rect) => isFar(rect, LEAVE) && (goesUp || rect.top < 0) && seqsIn(piece).length > 0 && !isHeld(piece);
 
 // Neighbours that leave together: the elements with their tops, and where what follows them begins.
 function runs(elements, leaves) {
@@ -145,21 +149,28 @@ function nearParts(spacer) {
 
 eachFrame(() => {
   if (isPrinting) return null;
+  leaving ??= setTimeout(leaveFar);
   const near = away().filter((spacer) => !coming.has(spacer)).map((spacer) => [spacer, nearParts(spacer)]).filter(([, parts]) => parts.length);
-  const turns = farTurns();
-  const leaving = new Set(turns.flatMap((run) => run.elements));
-  const staying = [...timeline().querySelectorAll(":scope > .turn")].filter((turn) => !leaving.has(turn));
-  const chunks = staying.flatMap((turn) => runs([...turn.querySelectorAll(":scope > .rows")], leavesNow));
-  if (turns.length || chunks.length) holdInPlace();
-  return () => {
-    for (const [spacer, parts] of near) for (const one of split(spacer, new Set(parts))) fetchPart(one);
-    if (!turns.length && !chunks.length) return;
-    for (const run of [...chunks, ...turns]) leave(run);
-    tidy();
-    keepInPlace();
-    askFrame(); // a turn whose last rows have left may go as well
-  };
+  return () => { for (const [spacer, parts] of near) for (const one of split(spacer, new Set(parts))) fetchPart(one); };
 });
+
+// In a task of its own, when the frame is painted: what leaves was out of sight.
+let leaving = null;
+function leaveFar() {
+  leaving = null;
+  if (isPrinting) return;
+  if (Math.abs(scrollY - last) > TURN) { goesUp = scrollY < last; last = scrollY; }
+  const turns = farTurns();
+  const gone = new Set(turns.flatMap((run) => run.elements));
+  const staying = [...timeline().querySelectorAll(":scope > .turn")].filter((turn) => !gone.has(turn));
+  const chunks = staying.flatMap((turn) => runs([...turn.querySelectorAll(":scope > .rows")], leavesNow));
+  if (!turns.length && !chunks.length) return;
+  holdInPlace();
+  for (const run of [...chunks, ...turns]) leave(run);
+  tidy();
+  keepInPlace();
+  askFrame(); // a turn whose last rows have left may go as well
+}
 
 // Each chosen part gets a place of its own; returns those places.
 function split(spacer, chosen) {
