@@ -1,4 +1,4 @@
-"""What is answered and logged when the database does not answer (503) or the disk is full (507): no traceback."""
+"""What is answered and logged when database or storage do not answer (503) or the disk is full (507): no traceback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from django.shortcuts import render
 from django.views.defaults import server_error
 
 from config.web.error_pages import forget_form_that_cannot_be_read
+from sessions_app.api.problems import with_detail
 from sessions_app.services.upkeep import disk
+from vcon_app.services.documents import storage
 
 RETRY_SECONDS = 5
 TOO_COMPLEX = "54"
@@ -30,12 +32,16 @@ def handler500(request: HttpRequest) -> HttpResponse:
     fault = sys.exc_info()[1]
     if disk.is_full(fault):
         return render(None, "507.html", status=507)
-    if not is_unavailable(fault):
+    if isinstance(fault, storage.Missing):
+        response = render(None, "503.html", {"part": "file"}, status=503)
+        return with_detail(response, "a stored file is missing; whoever runs this desk can put it back from a backup")
+    if not is_unavailable(fault) and not isinstance(fault, storage.Unavailable):
         forget_form_that_cannot_be_read(request)
         return server_error(request)
-    response = render(None, "503.html", status=503)
+    part = "storage" if isinstance(fault, storage.Unavailable) else "database"
+    response = render(None, "503.html", {"part": part}, status=503)
     response.headers["Retry-After"] = str(RETRY_SECONDS)
-    return response
+    return with_detail(response, f"the {part} does not answer; try again in a moment")
 
 
 class OneLineWhileUnavailable(logging.Filter):
@@ -43,7 +49,8 @@ class OneLineWhileUnavailable(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         fault = record.exc_info[1] if record.exc_info else None
-        if is_unavailable(fault) or disk.is_full(fault):
+        is_storage = isinstance(fault, (storage.Missing, storage.Unavailable))
+        if is_storage or is_unavailable(fault) or disk.is_full(fault):
             record.msg, record.args = f"{record.getMessage()}: {first_line(fault)}", ()
             record.exc_info, record.exc_text = None, None
         return True

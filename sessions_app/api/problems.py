@@ -138,11 +138,16 @@ def problem_details(get_response: Handler) -> Handler:
     return synchronous
 
 
+def with_detail(response: HttpResponse, detail: str) -> HttpResponse:
+    """A page of an error with what its problem says below the API's paths, where its status says too little."""
+    response.problem_detail = detail  # type: ignore[attr-defined]
+    return response
+
+
 DETAILS = {
     400: "the request cannot be understood",
     404: "there is nothing at this address; the addresses are listed at /api/v1/docs",
     405: "this address does not take the method {method}; it takes {allow}",
-    503: "the database does not answer; try again in a moment",
     500: "a fault of ours; it is in the server's log",
     507: disk.REFUSED,
 }
@@ -152,7 +157,8 @@ def _as_problem(request: HttpRequest, response: HttpResponseBase) -> HttpRespons
     is_problem = response.headers.get("Content-Type") == MEDIA_TYPE
     if response.status_code < 400 or is_problem or not request.path.startswith(PATHS):
         return response
-    detail = DETAILS.get(response.status_code, HTTPStatus(response.status_code).phrase.lower())
+    known = DETAILS.get(response.status_code, HTTPStatus(response.status_code).phrase.lower())
+    detail = getattr(response, "problem_detail", known)
     detail = detail.format(method=request.method, allow=response.headers.get("Allow", "none"))
     kept = {name: value for name, value in response.headers.items() if name not in ("Content-Type", "Content-Length")}
     return Problem(response.status_code, detail, headers=kept).response()

@@ -14,7 +14,7 @@ from django.db import connection
 from config.database import server_check
 from config.database.postgres import wait_until
 from config.models import PartHeartbeat
-from config.processes import heartbeats, leadership
+from config.processes import heartbeats, leadership, scheduler
 from config.processes.leadership import Leadership
 from config.processes.scheduler import Look, Message
 from tests.database_roles import as_owner

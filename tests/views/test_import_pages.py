@@ -18,6 +18,7 @@ from sessions_app.ids import uuid7
 from sessions_app.models import Event, Session
 from tests.formats.stores import made
 from vcon_app.models import Import, SourceDocument
+from vcon_app.services.documents import storage
 from vcon_app.services.imports import import_jobs
 
 from .build import TRANSCRIPT, session_of, words
@@ -39,6 +40,29 @@ def upload(client, *files: tuple[str, bytes], headers=None, **form: str):
 
 async def body_of(answer) -> bytes:
     return b"".join([piece async for piece in answer.streaming_content])
+
+
+@pytest.mark.parametrize("page", ["document", "raw"])
+def test_a_document_whose_bytes_are_gone_is_told_as_that(reviewer, settings, page):
+    upload(reviewer, ("shelf.json", TRANSCRIPT))
+    for stored in settings.DOCUMENTS_DIR.rglob(SourceDocument.objects.get().sha256):
+        stored.unlink()
+    reviewer.raise_request_exception = False
+    answer = reviewer.get(f"/imports/{Import.objects.get().id}/{page}")
+    assert answer.status_code == 503
+    assert "A stored file is missing" in words(answer) and "Retry-After" not in answer.headers
+
+
+def test_a_storage_that_does_not_answer_is_told_as_that(reviewer, monkeypatch):
+    def away(*_):
+        raise storage.Unavailable("no route to the bucket")
+
+    upload(reviewer, ("shelf.json", TRANSCRIPT))
+    monkeypatch.setattr(storage.Folder, "open", away)
+    reviewer.raise_request_exception = False
+    answer = reviewer.get(f"/imports/{Import.objects.get().id}/document")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert "The storage of files does not answer" in words(answer)
 
 
 def read_all() -> None:

@@ -31,6 +31,7 @@ def test_programs_get_a_problem(db, no_connection, path):
     answer = Client(raise_request_exception=False).post(path, b"{}", "application/json", headers=headers)
     assert (answer.status_code, answer.headers["Content-Type"]) == (503, "application/problem+json")
     assert answer.headers["Retry-After"] == "5"
+    assert "database does not answer" in answer.json()["detail"]
 
 
 def test_people_get_a_page(db, no_connection):
