@@ -41,12 +41,11 @@ function firstRow() {
 // out: asking what lies at a point makes the browser prepare to paint. A head counts that does not stick over its rows.
 const ROW = "[data-seq]:not(details:not([open]) *)";
 export function rowsBetween(top, bottom) {
-  const all = (selector) => [...document.querySelectorAll(`#timeline ${selector}`)];
-  const between = (elements) => elements.map((element) => [element, element.getBoundingClientRect()])
-    .filter(([, rect]) => rect.height > 0 && rect.bottom > top && rect.top < bottom);
-  const isAbove = ([head, rect]) => !head.nextElementSibling || head.nextElementSibling.getBoundingClientRect().top >= (rect.top + rect.bottom) / 2;
-  const rows = between(all(".rows")).flatMap(([chunk]) => between([...chunk.querySelectorAll(ROW)]));
-  const shown = [...between(all(".turn-head[data-seq]")).filter(isAbove), ...rows].sort(([, one], [, other]) => one.top - other.top);
+  const between = (within, selector) => [...within.querySelectorAll(selector)].map((element) => [element, element.getBoundingClientRect()])
+    .filter(([, rect]) => rect.height && rect.bottom > top && rect.top < bottom);
+  const isAbove = ([head, rect]) => !(head.nextElementSibling?.getBoundingClientRect().top < (rect.top + rect.bottom) / 2);
+  const rows = between(document, "#timeline .rows").flatMap(([chunk]) => between(chunk, ROW));
+  const shown = [...between(document, "#timeline .turn-head[data-seq]").filter(isAbove), ...rows].sort(([, one], [, other]) => one.top - other.top);
   return [shown[0]?.[0], shown.at(-1)?.[0]];
 }
 

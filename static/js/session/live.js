@@ -204,7 +204,7 @@ const belowSight = (row) => row.getBoundingClientRect().top > innerHeight;
 
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.detail.requestConfig?.path.includes("tail=1")) announce();
-  if (event.target.id === "timeline" && tail() && (unseen || follow)) refreshTail(); // what happened while its last window came
+  if (event.target.id === "timeline" && (unseen || follow)) refreshTail(); // what happened while its last window came
 });
 
 function announce() {

@@ -19,10 +19,7 @@ async function bring(more, html) {
   const fetched = document.createElement("template");
   fetched.innerHTML = html;
   const mine = coming = { more, rest: [...fetched.content.children].flatMap(unpacked) };
-  while (coming === mine) {
-    await nextTask();
-    if (coming === mine) put(FEW);
-  }
+  for (await nextTask(); coming === mine; await nextTask()) put(FEW);
 }
 
 // A section comes empty, then its rows one by one: windows.js lets it be until the last is there.
@@ -31,37 +28,30 @@ function unpacked(piece) {
   if (!place) return [[piece]];
   const rows = [...place.children];
   place.replaceChildren();
-  place.ariaBusy = rows.length ? "true" : null;
-  return [[piece], ...rows.map((row, at) => [row, place, at === rows.length - 1])];
+  if (rows[0]) place.ariaBusy = "true";
+  return [[piece], ...rows.map((row, at) => [row, place, !rows[at + 1]])];
 }
 
 function put(most) {
   const { more, rest } = coming;
   if (!more.isConnected) { coming = null; return; } // another window was opened in the place of all of this
-  for (let count = 0; rest.length;) {
+  for (let count = 0, size; rest[0]; count += size) {
     const [piece, place, isLast] = rest[0];
-    const size = 1 + piece.querySelectorAll("*").length;
-    if (count && (rest.length === 1 || count + size > most)) break; // the last asks for more: a task of its own
-    count += size;
+    size = 1 + piece.querySelectorAll("*").length;
+    if (count && (!rest[1] || count + size > most)) break; // the last asks for more: a task of its own
     rest.shift();
     if (place) place.append(piece);
     else { more.before(piece); join(); }
     if (isLast) place.ariaBusy = null;
     enliven(piece);
   }
-  if (!rest.length) finish(more);
-  else if (most < Infinity) more.getBoundingClientRect(); // laid out here, and not in the task that also paints
-}
-
-function finish(more) {
+  const target = more.parentElement;
+  target.getBoundingClientRect(); // laid out here, and not in the task that also paints
+  if (rest[0]) return;
   coming = null;
   more.remove();
-  const timeline = document.getElementById("timeline");
-  for (const name of ["htmx:afterSwap", "htmx:afterSettle"]) htmx.trigger(timeline, name, { target: timeline });
+  for (const name of ["Swap", "Settle"]) htmx.trigger(target, `htmx:after${name}`, { target });
 }
 
 // Who acts now acts on all that came.
-function putAll() {
-  while (coming) put(Infinity);
-}
-for (const name of ["keydown", "click", "beforeprint"]) addEventListener(name, putAll, { capture: true });
+for (const name of ["keydown", "click", "beforeprint"]) addEventListener(name, () => { while (coming) put(Infinity); }, true);

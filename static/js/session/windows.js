@@ -74,7 +74,6 @@ function isHeld(piece) {
 }
 
 // Who reads on keeps what is below: at most the window that came last, which would be fetched again with the next step.
-const TURN = 8; // px: what a page moves by itself is less
 let goesUp = false;
 let last = scrollY;
 const leavesNow = (piece, rect) => isFar(rect, LEAVE) && (goesUp || rect.top < 0) && seqsIn(piece).length > 0 && !isHeld(piece);
@@ -150,8 +149,8 @@ function nearParts(spacer) {
 eachFrame(() => {
   if (isPrinting) return null;
   leaving ??= setTimeout(leaveFar);
-  const near = away().filter((spacer) => !coming.has(spacer)).map((spacer) => [spacer, nearParts(spacer)]).filter(([, parts]) => parts.length);
-  return () => { for (const [spacer, parts] of near) for (const one of split(spacer, new Set(parts))) fetchPart(one); };
+  const near = away().filter((spacer) => !coming.has(spacer)).map((spacer) => [spacer, nearParts(spacer)]).filter(([, parts]) => parts[0]);
+  return () => near.flatMap(([spacer, parts]) => split(spacer, new Set(parts))).forEach((one) => fetchPart(one));
 });
 
 // In a task of its own, when the frame is painted: what leaves was out of sight.
@@ -159,12 +158,11 @@ let leaving = null;
 function leaveFar() {
   leaving = null;
   if (isPrinting) return;
-  if (Math.abs(scrollY - last) > TURN) { goesUp = scrollY < last; last = scrollY; }
+  if (Math.abs(scrollY - last) > 8) { goesUp = scrollY < last; last = scrollY; } // px: what a page moves by itself is less
   const turns = farTurns();
-  const gone = new Set(turns.flatMap((run) => run.elements));
-  const staying = [...timeline().querySelectorAll(":scope > .turn")].filter((turn) => !gone.has(turn));
-  const chunks = staying.flatMap((turn) => runs([...turn.querySelectorAll(":scope > .rows")], leavesNow));
-  if (!turns.length && !chunks.length) return;
+  const gone = turns.flatMap((run) => run.elements);
+  const chunks = [...document.querySelectorAll("#timeline > .turn")].filter((turn) => !gone.includes(turn)).flatMap((turn) => runs([...turn.querySelectorAll(":scope > .rows")], leavesNow));
+  if (!turns[0] && !chunks[0]) return;
   holdInPlace();
   for (const run of [...chunks, ...turns]) leave(run);
   tidy();
@@ -266,14 +264,14 @@ function append(turn, chunk) {
 
 // htmx is shown what acts by itself. All that comes in it would look through for names of attributes, of each of which the
 // browser then makes a node that stays: a third of all nodes. What acts when somebody does something is shown to it then.
-const ACTS = "form, [hx-post], [hx-trigger]:not([hx-trigger='toggle once'])";
+const ACTS = "form, [hx-post], [hx-trigger]:not([hx-trigger^=toggle])";
 export function enliven(node) {
   for (const one of [node, ...node.querySelectorAll(ACTS)]) if (one.matches(ACTS)) htmx.process(one);
 }
 for (const name of ["toggle", "click"]) document.addEventListener(name, ({ target }) => {
   const acting = target.closest?.("#timeline [hx-get]");
   if (acting) htmx.process(acting);
-}, { capture: true });
+}, true);
 
 // The places of what is away between two rows, the nearest to the first one first; without a second one, up to the end.
 export function awayBetween(row, other, by) {
