@@ -3,7 +3,7 @@
 import { enliven, join } from "./windows.js";
 
 const FEW = 100; // elements of a task: five rows of twenty, which are styled and laid out in 8 ms
-const nextTask = () => new Promise((resolve) => setTimeout(resolve));
+const nextTask = () => new Promise((go) => setTimeout(go));
 let coming = null; // what asked for the window that comes, and what is still to be put before it: pieces, and rows with their place
 
 // htmx asks, and would put all of the answer in. What asked stays until the window is there, so none is asked for meanwhile.
@@ -14,7 +14,7 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 });
 
 async function bring(more, html) {
-  more.ariaBusy = "true";
+  more.ariaBusy = true;
   await nextTask();
   const fetched = document.createElement("template");
   fetched.innerHTML = html;
@@ -28,7 +28,7 @@ function unpacked(piece) {
   if (!place) return [[piece]];
   const rows = [...place.children];
   place.replaceChildren();
-  if (rows[0]) place.ariaBusy = "true";
+  if (rows[0]) place.ariaBusy = true;
   return [[piece], ...rows.map((row, at) => [row, place, !rows[at + 1]])];
 }
 
@@ -36,13 +36,13 @@ function put(most) {
   const { more, rest } = coming;
   if (!more.isConnected) { coming = null; return; } // another window was opened in the place of all of this
   for (let count = 0, size; rest[0]; count += size) {
-    const [piece, place, isLast] = rest[0];
+    const [piece, place, ends] = rest[0];
     size = 1 + piece.querySelectorAll("*").length;
     if (count && (!rest[1] || count + size > most)) break; // the last asks for more: a task of its own
     rest.shift();
     if (place) place.append(piece);
     else { more.before(piece); join(); }
-    if (isLast) place.ariaBusy = null;
+    if (ends) place.ariaBusy = null;
     enliven(piece);
   }
   const target = more.parentElement;

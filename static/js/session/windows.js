@@ -76,7 +76,7 @@ function isHeld(piece) {
 // Who reads on keeps what is below: at most the window that came last, which would be fetched again with the next step.
 let goesUp = false;
 let last = scrollY;
-const leavesNow = (piece, rect) => isFar(rect, LEAVE) && (goesUp || rect.top < 0) && seqsIn(piece).length > 0 && !isHeld(piece);
+const leavesNow = (piece, rect) => isFar(rect, LEAVE) && (goesUp || rect.top < 0) && seqsIn(piece).length && !isHeld(piece);
 
 // Neighbours that leave together: the elements with their tops, and where what follows them begins.
 function runs(elements, leaves) {
@@ -160,8 +160,7 @@ function leaveFar() {
   if (isPrinting) return;
   if (Math.abs(scrollY - last) > 8) { goesUp = scrollY < last; last = scrollY; } // px: what a page moves by itself is less
   const turns = farTurns();
-  const gone = turns.flatMap((run) => run.elements);
-  const chunks = [...document.querySelectorAll("#timeline > .turn")].filter((turn) => !gone.includes(turn)).flatMap((turn) => runs([...turn.querySelectorAll(":scope > .rows")], leavesNow));
+  const chunks = [...document.querySelectorAll("#timeline > .turn")].filter((turn) => !turns.some(({ elements }) => elements.includes(turn))).flatMap((turn) => runs([...turn.querySelectorAll(":scope > .rows")], leavesNow));
   if (!turns[0] && !chunks[0]) return;
   holdInPlace();
   for (const run of [...chunks, ...turns]) leave(run);
@@ -256,7 +255,8 @@ export function join() {
 
 function append(turn, chunk) {
   const last = turn.lastElementChild;
-  const fits = chunk.matches(".rows:not(:empty)") && last.matches(".rows") && rowsIn(last).length + rowsIn(chunk).length <= CHUNK;
+  if (last.matches(".rows:empty")) last.remove(); // a window ended with the head; no rows in it, it would never leave
+  const fits = chunk.firstChild && last.matches(".rows:not(:empty)") && rowsIn(last).length + rowsIn(chunk).length <= CHUNK;
   const moved = fits ? [...chunk.children] : [chunk];
   (fits ? last : turn).append(...moved);
   moved.forEach(enliven); // htmx would look for them in the section that is gone
