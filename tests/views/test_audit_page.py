@@ -45,7 +45,7 @@ def test_the_history_of_one_thing(admin, agent):
 
 def test_a_whole_chain_is_confirmed_and_a_broken_one_names_the_entry(admin, agent):
     asks(session_of(agent))
-    assert "The chains are whole" in words(admin.get("/audit/?check=1"))
+    assert "The chains are intact" in words(admin.get("/audit/?check=1"))
     with as_owner() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("ALTER TABLE sessions_app_auditentry DISABLE TRIGGER append_only")

@@ -40,7 +40,7 @@ def spoken(address: str, key: str, mode: str, talk: Callable[[Client], Any]) -> 
 
     async def connected() -> Any:
         async with (
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}) as http,
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
             Client(streamable_http_client(address, http_client=http), mode=mode) as client,  # type: ignore[arg-type]
         ):
             return client.protocol_version, await talk(client)

@@ -412,7 +412,7 @@ def test_the_day_with_most_errors_is_the_highest_not_the_one_with_most_sessions(
 
 def test_a_picture_that_is_none_is_refused_by_name(viewer, workspace):
     answer = viewer.get("/usage/?picture=pie")
-    assert answer.status_code == 400 and "&quot;pie&quot; is no picture" in answer.content.decode()
+    assert answer.status_code == 400 and "&quot;pie&quot; is no chart" in answer.content.decode()
 
 
 def test_the_sixth_and_further_of_a_grouping_are_drawn_together(viewer, agent):

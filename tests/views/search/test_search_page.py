@@ -142,7 +142,7 @@ def test_the_most_relevant_first_says_among_how_many_and_how_it_ranks(viewer, de
     plain = viewer.get(address, {"q": "header"})
     assert "Most relevant first" in words(plain) and "are ranked" not in words(plain)
     page = viewer.get(address, {"q": "header", "sort": "relevance"})
-    assert "All 2 sessions that say it are ranked: words in the title count most" in words(page)
+    assert "All 2 sessions that match are ranked: words in the title count most" in words(page)
     assert 'aria-current="true">Most relevant first' in page.content.decode()
     assert "Most relevant first" not in words(viewer.get(address, {"q": "is:error"})), "no words: nothing to rank by"
     refused = viewer.get(address, {"q": "is:error", "sort": "relevance"})

@@ -102,7 +102,7 @@ def test_usage_shows_numbers_and_leads_nowhere(nora, hush):
 
 def test_they_see_what_it_cost(nora, hush):
     page = words(nora.get("/usage/?by=agent"))
-    assert "$0.25 in all" in page and hush.agent.name in page and "By session" not in page
+    assert "$0.25 total" in page and hush.agent.name in page and "By session" not in page
 
 
 def test_a_viewer_beside_them_sees_where_numbers_come_from(viewer, hush):
