@@ -1,6 +1,6 @@
 // Every page: the line for failed requests, menus that close, keys of lists, buttons that copy.
 
-import { areSingleKeysOn, isTyping, keyOf, turnSingleKeys } from "./keyboard.js";
+import { isTyping, keyOf } from "./keyboard.js";
 import { gettext } from "./words.js";
 
 // Pages show times in the zone of who reads them: the server learns it from here, and says UTC before.
@@ -82,11 +82,9 @@ for (const button of document.querySelectorAll("[data-shortcuts]")) {
   button.hidden = false;
   button.addEventListener("click", () => { button.closest("details").open = false; showShortcuts(); });
 }
-const switches = [...document.querySelectorAll("[data-single-keys]")];
-for (const one of switches) {
-  one.checked = areSingleKeysOn();
-  one.addEventListener("change", () => { turnSingleKeys(one.checked); for (const other of switches) other.checked = one.checked; });
-}
+const turnSingleKeys = (on) => import("./single-keys.js").then(({ turn }) => turn(on));
+try { if (localStorage.getItem("single-keys") === "off") turnSingleKeys(false); } catch { /* storage may be forbidden */ }
+document.addEventListener("change", ({ target }) => { if (target.matches("[data-single-keys]")) turnSingleKeys(target.checked); });
 
 // On a phone the navigation bar is wider than the screen: scrolled so that the current page is in sight.
 function showCurrentPage() {

@@ -6,7 +6,6 @@ import "./session/lenses.js";
 import "./session/rail.js";
 import "./session/live.js";
 import "./session/strip.js";
-import "./session/heat.js";
 import "./session/reviews.js";
 import "./session/later.js";
 import { begin } from "./session/place.js";

@@ -45,7 +45,9 @@ def relatives_of(session: Session) -> list[Relative]:
     here = [*_continued_here(session), *_of_same_id(session)]
     if not session.response_scope:
         return here
-    earlier, later = ({pk: counts for pk, *counts in those(session.pk)} for those in (_EARLIER, _LATER))
+    earlier, later = (
+        {pk: (responses, tokens) for pk, responses, tokens in those(session.pk)} for those in (_EARLIER, _LATER)
+    )
     others = [*earlier, *later]
     known = {found.pk: found for found in _sessions(session).filter(pk__in=others)} if others else {}
     named = {found.pk: Relative(how, found) for how, found in _named(session)}

@@ -12,7 +12,11 @@ document.addEventListener("click", (event) => {
   if (event.target.closest(OWN)) event.preventDefault();
   if (keys.isAsked() || event.target.closest(`${TOLD}, .card.is-open`)) keys.tell("onClick", event);
 });
-for (const button of document.querySelectorAll("[data-fold], [data-help]")) button.hidden = false;
+for (const button of document.querySelectorAll("[data-fold], [data-help], [data-heat]")) button.hidden = false;
+
+const heat = () => import("./heat.js").then(({ toggle }) => toggle());
+document.querySelector("[data-heat]")?.addEventListener("click", heat);
+try { if (localStorage.getItem("countersign-heat") === "on") heat(); } catch { /* storage may be forbidden */ }
 
 document.addEventListener("focusin", ({ target }) => { if (target.matches("textarea[name=text], textarea[name=note]")) import("../send-keys.js"); });
 

@@ -50,6 +50,11 @@ def hush(agent) -> Session:
     return session
 
 
+def without_tokens(html: str) -> str:
+    """A page without the tokens of its forms, which are any letters: one had "hush" in it."""
+    return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", html)
+
+
 def pages() -> list[tuple[str, str]]:
     """Name and address of each page of the desk, for things that need not exist."""
     found = []
@@ -79,7 +84,7 @@ def test_every_page_is_on_the_list_or_shut(nora, hush):
             answer = getattr(nora, method)(address)
             walked += answer.status_code == 403
             assert answer.status_code in (403, 405), (name, method, address, answer.status_code)
-            assert "hush" not in answer.content.decode().lower()
+            assert "hush" not in without_tokens(answer.content.decode()).lower()
     assert walked > 150
 
 
