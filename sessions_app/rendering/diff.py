@@ -129,6 +129,7 @@ def added(content: str) -> Iterator[Row]:
 
 
 _FILE = re.compile(r"\*\*\* (?:Add|Update|Delete) File: (.+)|\+\+\+ (?:b/)?(\S.*)")
+_DELETED = re.compile(r"^\*\*\* Delete File: (.+)|^--- (?:a/)?(\S.*)\n\+\+\+ /dev/null", re.MULTILINE)
 _HUNK = re.compile(r"@@(?: -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@)?")
 _NOISE = re.compile(r"\*\*\* |--- |diff --git |index [0-9a-f]+\.\.|\\ No newline")
 _WHOLE = re.compile(
@@ -161,6 +162,11 @@ def files_of_patch(text: str) -> list[str]:
     """Names of the files of a patch, each once."""
     found = (match[1] or match[2] for line in _lines(text) if (match := _FILE.match(line)))
     return list(dict.fromkeys(found))
+
+
+def deleted_files(text: str) -> list[str]:
+    """Names of the files that a patch deletes, each once, in either dialect."""
+    return list(dict.fromkeys(match[1] or match[2] for match in _DELETED.finditer(text)))
 
 
 def _lines(text: str) -> list[str]:

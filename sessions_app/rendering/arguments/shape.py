@@ -79,10 +79,13 @@ def shape_of(tool: str, arguments: Any, server: str | None = None, *, most: int,
 def title_of(tool: str, arguments: Any, server: str | None = None) -> toolline.ToolLine:
     """The call on one line, with what matters of it: the file and ±, what SQL writes, the flags of a deletion."""
     line = toolline.describe_call(tool, arguments, server)
-    if files := _diffs(tool, arguments):
-        changed = f"+{sum(file.added for file in files)} −{sum(file.removed for file in files)}"
-        name = first_line(files[0].path, 120) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
-        return toolline.ToolLine(line.icon, line.verb, f"{name} {changed}".strip())
+    files, deleted = _diffs(tool, arguments), _deleted(arguments)
+    if files or deleted:
+        changed = [file for file in files if file.path not in ("/dev/null", *deleted)]
+        lines = f"+{sum(file.added for file in files)} −{sum(file.removed for file in files)}" if files else ""
+        gone = f"deletes {_names(deleted)}" if deleted else ""
+        subject = " ".join(filter(None, (_names([file.path for file in changed]), lines)))
+        return toolline.ToolLine(line.icon, line.verb, ", ".join(filter(None, (gone, subject))))
     if (query := _sql_in(arguments)) is not None:
         said = ", ".join(dict.fromkeys(str(write) for write in sql.writes(query))) or first_line(
             " ".join(query.split()), 120
@@ -149,6 +152,16 @@ def _parts(tool: str, arguments: Any, writer: Writer) -> list[Part]:
 
 def _diffs(tool: str, arguments: Any) -> list[diff.FileDiff]:
     return diff.diffs_of_call(tool, arguments) if arguments is not None else []
+
+
+def _deleted(arguments: Any) -> list[str]:
+    patch = diff.patch_text(arguments if isinstance(arguments, dict) else {"patch": arguments})
+    return diff.deleted_files(patch) if patch else []
+
+
+def _names(paths: list[str]) -> str:
+    """The first of some files, and how many more."""
+    return first_line(paths[0], 120) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "") if paths else ""
 
 
 def _plan(arguments: dict[str, Any]) -> list[toolbody.Todo]:

@@ -224,3 +224,16 @@ def test_nothing_that_is_decided_on_is_left_out(tool, arguments, said):
 ])  # fmt: skip
 def test_what_a_diff_or_a_plan_says_is_not_said_twice(tool, arguments):
     assert html_of(tool, arguments) == ""
+
+
+@pytest.mark.parametrize(
+    ("patch", "title"),
+    [
+        (PATCH.replace("***", "*** Delete File: b.py\n***", 1), "deletes b.py"),
+        ("*** Begin Patch\n*** Delete File: b.py\n*** Delete File: c.py\n*** End Patch", "deletes b.py and 1 more"),
+        ("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n", "deletes x, +0 −1"),
+    ],
+)
+def test_the_title_of_a_patch_says_which_files_it_deletes(patch, title):
+    for arguments in ({"patch": patch}, patch):
+        assert shape.title_of("apply_patch", arguments).subject.startswith(title)
