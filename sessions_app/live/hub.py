@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 from collections import defaultdict, deque
 from collections.abc import Iterator
@@ -132,6 +131,8 @@ class Hub:
                         await _listen(listening)
             except psycopg.Error as error:
                 log.warning("the live connection is gone, trying again: %s", str(error).strip())
+            except Exception:  # a task that ended would leave every stream silent, and nobody would know
+                log.exception("the live connection failed, trying again")
             await asyncio.sleep(RECONNECT_SECONDS)
 
     def _wake_all(self) -> None:
@@ -168,8 +169,11 @@ async def _listen(listening: psycopg.AsyncConnection[Any]) -> None:
 
 def _hang_up(descriptor: int) -> None:
     # A cancelled query is waited for until the backend says so, which one that hangs never does.
-    with socket.socket(fileno=os.dup(descriptor)) as line:
+    line = socket.socket(fileno=descriptor)  # no copy of it: that fails in a process that has all the files it may
+    try:
         line.shutdown(socket.SHUT_RDWR)
+    finally:
+        line.detach()
 
 
 def _parameters() -> dict[str, Any]:
