@@ -48,6 +48,11 @@ def _words() -> tuple[list[str], list[float]]:
     return made, sums
 
 
+def most_said() -> str:
+    """The word that most sessions say."""
+    return _words()[0][0]
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What is special about a conversation: how many events, its words beside the others, whether it fails at times."""

@@ -14,7 +14,7 @@ from django.utils import timezone
 from sessions_app.models import Session, Workspace
 from sessions_app.queries.sessions import session_list
 
-from .conversations import CHINESE, CHINESE_PART, COMMON, PATH, RARE, SECOND, SELDOM
+from .conversations import CHINESE, CHINESE_PART, COMMON, PATH, RARE, SECOND, SELDOM, most_said
 from .templates import AGENTS, COMMON_TAG, RARE_TAG
 
 NONE = "quagganonesuch"
@@ -72,6 +72,7 @@ def _list() -> Iterator[Route]:
 def _searches() -> Iterator[Route]:
     words = {
         "rare": (RARE, 20), "none": (NONE, 20), "common": (COMMON, 100), "two words": (f"{COMMON} {SECOND}", 100),
+        "three words": (f"{COMMON} {SECOND} {most_said()}", 100),
         "CJK": (CHINESE, 100), "CJK part": (CHINESE_PART, 100), "path": (PATH, 100), "2.4% word": (SELDOM, 100),
     }  # fmt: skip
     for name, (query, most) in words.items():

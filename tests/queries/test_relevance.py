@@ -106,6 +106,16 @@ def test_it_says_among_how_many_it_ranked(agent, says, monkeypatch):
     assert oldest not in ranked(agent, "refund"), "an older one is not ranked, however well it says it"
 
 
+@pytest.mark.parametrize(("words", "most"), [("refund", 3), ("a refund", 2), ('"a refund"', 2), ("re/fund", 2)])
+def test_of_what_reads_more_of_each_session_fewer_are_ranked(agent, says, monkeypatch, words, most):
+    monkeypatch.setattr(relevance, "CANDIDATES", 3)
+    monkeypatch.setattr(relevance, "FEWER", 2)
+    for _ in range(4):
+        says("a refund of re/fund")
+    wanted = SessionFilter(q=words, sort="relevance")
+    assert relevance.found_page(agent.workspace_id, wanted, 9, None).ranked == Ranked(most, is_all=False)
+
+
 def test_pages_show_each_session_once_while_others_begin(agent, says):
     wanted = SessionFilter(q="refund", sort="relevance")
     there = {says("a refund", title="refund" if number % 3 else "x") for number in range(7)}
