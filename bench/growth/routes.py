@@ -59,7 +59,8 @@ def _list() -> Iterator[Route]:
         "sessions?has_errors": {"has_errors": "true"}, "sessions?needs_approval": {"needs_approval": "true"},
         "sessions?min_cost": {"min_cost": "0.5"}, "sessions?model": {"model": "claude-sonnet-4-5"},
         "sessions?tool": {"tool": "issue_refund"}, "sessions?from_7d": {"from": week},
-        "sessions?used_7d": {"used_from": week},
+        "sessions?used_7d": {"used_from": week}, "sessions?ended_completed": {"ended": "completed"},
+        "sessions?ended_error": {"ended": "error"}, "sessions?ended_no_reply": {"ended": "no_reply"},
     }  # fmt: skip
     filters |= {
         f"sort {sort}": {"sort": sort}

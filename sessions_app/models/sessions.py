@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex, HashIndex
 from django.db import models
 from django.db.models import F
 from django.db.models.fields.json import KeyTransform
+from django.utils import timezone
 
 from sessions_app.ids import uuid7
 
@@ -17,6 +20,9 @@ from .workspaces import ApiKey, Member, Workspace
 
 MOST_NAMED = 50
 """Models that a file names beside its responses."""
+JUST_NOW = timedelta(minutes=15)
+"""A session that is read while it goes on (``watch``) may be in the middle of a call: within this time of its last
+event nobody says that it broke off."""
 
 
 class Session(Tokens, Money):
@@ -66,6 +72,9 @@ class Session(Tokens, Money):
     ended_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+    ending = models.CharField(max_length=20, blank=True, default="", db_default="")
+    """How its file ends where nobody would call it completed: broke_off (in the middle of a call), ended_in_error or
+    no_reply, as ``summary.card.how_ended`` has them. Empty for all others, and for what was not read from a file."""
     summary = models.TextField(blank=True, default="")
     tags = ArrayField(models.TextField(), default=list)
     metadata = models.JSONField(default=dict)
@@ -103,6 +112,7 @@ class Session(Tokens, Money):
                 models.Index(F("workspace"), F(name), session_order.STARTED, F("id"), name=f"session_by_{name}")
                 for name in ("status", "origin", "verdict")
             ),
+            models.Index(F("workspace"), session_order.ENDED, session_order.STARTED, F("id"), name="session_by_ended"),
             models.Index(F("agent"), session_order.STARTED, F("id"), name="session_by_agent"),
             models.Index(fields=["agent", "-created_at"], name="session_of_agent"),
             models.Index(fields=["agent", "id"], name="session_of_agent_by_id"),
@@ -147,6 +157,25 @@ class Session(Tokens, Money):
         """Whether this desk itself asks the models in it, and so knows of every token: no program reports of it."""
         reported = (self.Origin.IMPORT, self.Origin.OTLP, self.Origin.API)
         return self.agent.asks_models_here and self.origin not in reported
+
+    @property
+    def was_written_just_now(self) -> bool:
+        """Whether its file may go on: it was read, and the last event in it is not older than ``JUST_NOW``."""
+        is_read = self.origin == self.Origin.IMPORT
+        return is_read and self.ended_at is not None and timezone.now() - self.ended_at < JUST_NOW
+
+    @property
+    def ended(self) -> str:
+        """One of ``session_order.ENDINGS``: what ``ENDED`` is to the database."""
+        if self.pending_approvals:
+            return "waiting"
+        if self.phase in (self.Phase.CRASHED, self.Phase.TIMED_OUT):
+            return "error"
+        if self.phase == self.Phase.CANCELLED:
+            return "cancelled"
+        if self.status == self.Status.IDLE and self.phase == self.Phase.COMPLETED:
+            return "error" if self.ending == "ended_in_error" else self.ending or "completed"
+        return self.status
 
     @property
     def all_models(self) -> list[str]:

@@ -40,6 +40,7 @@ STATES = {
     "completed": Mark(_("completed"), "quiet", "done"),
     "broke_off": Mark(_("broke off"), "wrong", "wrong"),
     "ended_in_error": Mark(_("ended in error"), "wrong", "wrong"),
+    "no_result": Mark(_("no result yet"), "quiet", "idle"),
     "no_reply": Mark(_("no reply"), "quiet", "idle"),
     "run_cancelled": Mark(_("cancelled"), "quiet", "close"),
     "idle": Mark(_("idle"), "quiet", "idle"),
@@ -68,6 +69,7 @@ STATES = {
 
 ENDINGS = {
     "broke_off": _("Its file ends in the middle of a call"),
+    "no_result": _("Its file ends in the middle of a call, and was written a moment ago: it may go on"),
     "ended_in_error": _("Its file ends with an error"),
     "no_reply": _("Its file ends with a prompt that has no reply"),
 }

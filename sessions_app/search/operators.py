@@ -21,7 +21,7 @@ TOKEN = re.compile(
     r'(?<!\S)(?P<minus>-?)(?P<name>[A-Za-z][A-Za-z_-]{0,30})(?P<sign>:|[<>]=?)(?P<value>"[^"]*"?|[^\s"]*)(?!\S)'
     r'|"[^"]*"?'
 )
-NAMED = ("tool", "agent", "model", "tag", "file", "status", "origin", "verdict")
+NAMED = ("tool", "agent", "model", "tag", "file", "ended", "status", "origin", "verdict")
 """Followed by a name."""
 MEASURES = ("cost", "tokens", "turns", "errors")
 """Followed by ``>``, ``>=``, ``<`` or ``<=`` and a number."""
@@ -174,6 +174,7 @@ READERS: dict[str, Callable[[str, str, str], Pairs]] = {
 }  # fmt: skip
 EXAMPLES = {
     "tool": "Bash", "agent": '"Refund agent"', "model": "claude-sonnet-4-5", "tag": "vip", "file": "src/app.py",
+    "ended": "error",
     "status": "running", "origin": "import", "verdict": "fail", "is": "error", "from": "2026-01-31",
     "to": "2026-01-31", "on": "2026-01-31",
 }  # fmt: skip

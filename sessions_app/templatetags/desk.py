@@ -305,8 +305,9 @@ def _session_word(session: Session) -> str:
     if session.phase == Session.Phase.CANCELLED:
         return "run_cancelled"
     if session.status == Session.Status.IDLE and session.phase == Session.Phase.COMPLETED:
-        how = getattr(session, "how_ended", "")  # where the run summary was read: of a file it knows better
-        return how if how in marks.ENDINGS and session.origin == Session.Origin.IMPORT else "completed"
+        if session.ending == "broke_off" and session.was_written_just_now:
+            return "no_result"
+        return session.ending or "completed"
     return session.status
 
 

@@ -20,7 +20,7 @@ from sessions_app.search import operators
 from sessions_app.summary.findings import RULES
 
 from . import access
-from .filter_words import words_of
+from .filter_words import ENDED, words_of
 
 QUICK = (
     ("needs_approval", "true", gettext_lazy("Pending approvals")),
@@ -28,13 +28,15 @@ QUICK = (
     ("finding", "any", gettext_lazy("With findings")),
     ("status", "running", gettext_lazy("Running")),
     ("status", "archived", gettext_lazy("Archived")),
+    ("ended", "broke_off", gettext_lazy("Broke off")),
+    ("ended", "error", gettext_lazy("Ended in error")),
     ("verdict", "none", gettext_lazy("Not reviewed")),
     ("verdict", "fail", gettext_lazy("Failed in review")),
     ("assignee", "me", gettext_lazy("Assigned to me")),
 )
 NAMED = (
-    "agent", "status", "origin", "tag", "from", "to", "min_cost", "model", "tool", "used_from", "used_to", "verdict",
-    "assignee", "finding", "import", "fold",
+    "agent", "ended", "status", "origin", "tag", "from", "to", "min_cost", "model", "tool", "used_from", "used_to",
+    "verdict", "assignee", "finding", "import", "fold",
 )  # fmt: skip
 """Filters that get a chip once they are on; what the fields for errors and approvals say stands ready."""
 PERIODS = (
@@ -53,7 +55,7 @@ def form(request: access.DeskRequest, read: ReadFilter) -> dict[str, Any]:
         "chips": chips(read, {str(one.pk): str(one) for one in people}),
         "query": read.query(),
         "agents": _AGENTS(workspace_id),
-        "statuses": Session.Status.choices,
+        "endings": ENDED.items(),
         "origins": Session.Origin.choices,
         "rules": [rule for rule in RULES if rule.name not in request.member.workspace.rules_off],
         "verdicts": VERDICTS,

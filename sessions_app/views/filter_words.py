@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from django.http import QueryDict
-from django.utils.text import format_lazy
+from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from sessions_app.models import Member, ReviewQueue, Session
+from sessions_app.models.session_order import ENDINGS
 from sessions_app.queries.sessions.conditions import NOBODY
 from sessions_app.queries.sessions.session_filter import BOOLEANS, ME
+from sessions_app.rendering import marks
 from sessions_app.summary.findings import RULES
 
 from .labels import label
 from .translated import translated
 
 LABELS = {
-    "agent": _("agent"), "status": _("status"), "origin": _("source"), "tag": _("tag"), "q": _("search"),
-    "from": _("from"), "to": _("to"), "min_cost": _("at least $"), "model": _("model"), "tool": _("tool"),
-    "used_from": _("used from"), "used_to": _("used to"), "verdict": _("verdict"), "assignee": _("assigned to"),
-    "finding": _("finding:"), "sort": _("sorted by"),
+    "agent": _("agent"), "ended": _("state"), "status": _("status"), "origin": _("source"), "tag": _("tag"),
+    "q": _("search"), "from": _("from"), "to": _("to"), "min_cost": _("at least $"), "model": _("model"),
+    "tool": _("tool"), "used_from": _("used from"), "used_to": _("used to"), "verdict": _("verdict"),
+    "assignee": _("assigned to"), "finding": _("finding:"), "sort": _("sorted by"),
 }  # fmt: skip
 """What stands before the value of a filter."""
+BADGES = {"waiting": "waits", "error": "ended_in_error", "cancelled": "run_cancelled"}
+ENDED = {word: marks.STATES[BADGES.get(word, word)].words for word in ENDINGS}
+"""How a session ended or stands, by the word of the filter: as its badge says it."""
 PHRASES = {
     ("needs_approval", "true"): _("Pending approvals"), ("needs_approval", "false"): _("No pending approvals"),
     ("has_errors", "true"): _("With errors"), ("has_errors", "false"): _("Without errors"),
@@ -44,6 +49,8 @@ def words_of(name: str, value: str, people: Mapping[str, str]) -> str:
         value = {True: "true", False: "false"}.get(BOOLEANS.get(value.lower(), value), value)
     if name == "import":
         return str(_("of one import"))
+    if name == "ended" and value in ENDED:
+        return capfirst(str(translated(ENDED[value])))
     if phrase := PHRASES.get((name, value)):
         return label(str(translated(phrase)))
     if name not in LABELS:

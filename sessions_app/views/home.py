@@ -11,7 +11,6 @@ from sessions_app.prepared import by_ids
 from sessions_app.queries import approvals, stuck
 from sessions_app.queries import home as queries
 from sessions_app.queries.money import budgets
-from sessions_app.queries.sessions.run_summaries import note_summaries
 
 from . import access
 
@@ -32,13 +31,11 @@ def index(request: access.DeskRequest) -> HttpResponse:
         address = request.build_absolute_uri("/").rstrip("/")
         start = extensions.parts(extensions.HOME_START, request)
         return render(request, "home/begin.html", {"address": address, "start": start})
-    went_wrong = list(queries.went_wrong(workspace_id))
-    note_summaries([*went_wrong, *came_in.page.items], request.member.workspace.rules_off)
     context = {
         "waiting": approvals.with_turns(approvals.inbox(request.member, "all", CARDS)),
         "stuck": stuck.stuck(workspace_id),
         "running": queries.running(workspace_id),
-        "went_wrong": went_wrong,
+        "went_wrong": queries.went_wrong(workspace_id),
         "came_in": came_in,
         "today": queries.today(workspace_id),
         "has_untimed": queries.has_untimed_today(newest),

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from sessions_app.models import session_order
 from sessions_app.queries.sessions import session_list
 
 SESSION_LIST = (
@@ -15,7 +16,7 @@ SESSION_LIST = (
     "has_errors=false", "needs_approval=false", "needs_approval=true", "model=m-1", "tool=search", "from=2020-01-01",
     "to=2030-01-01", "verdict=none", "verdict=fail", "assignee=me",
     "assignee=none", "tag=nobody-has-it", "tool=nobody-has-it", "model=nobody-has-it",
-    "used_from=2020-01-01",
+    "used_from=2020-01-01", *(f"ended={word}" for word in session_order.ENDINGS),
 )  # fmt: skip
 TOGETHER = (
     "has_errors=true&model=m-1&tool=search", "agent=refund-agent&has_errors=true&sort=title", "status=idle&tag=vip",
@@ -26,12 +27,13 @@ TOGETHER = (
     "used_from=2020-01-01&agent=refund-agent&sort=-cost", "from=2020-01-01&tool=search&tag=vip", "finding=any",
     "finding=none&tag=vip", "finding=any&sort=-cost", "assignee=none&has_errors=true&tool=search",
     "verdict=any&model=m-1", "q=is:error+tool:search", "q=model:m-1+tag:vip+-tool:nobody",
-    "q=cost%3E0+tool:search&sort=-errors",
+    "q=cost%3E0+tool:search&sort=-errors", "ended=completed&tag=vip", "ended=idle&sort=-cost",
+    "ended=error&tool=search",
 )  # fmt: skip
 """Several filters at once, or one in an order that is not its own."""
 SEARCHES = (
     "q=parcel", "q=parcel+timed", "q=never/came", "q=%22parcel+never%22", "q=par*", "q=nobody-says-it",
-    "q=parcel+-look", "q=is:error", "q=parcel+tool:search", "q=file:a/b",
+    "q=parcel+-look", "q=is:error", "q=ended:idle", "q=-ended:idle", "q=parcel+tool:search", "q=file:a/b",
     "q=parcel&sort=relevance", "q=parcel+timed&sort=relevance",
 )  # fmt: skip
 GROUPED = ("agent", "model", "tool")

@@ -22,11 +22,11 @@ BEGAN = datetime(2026, 5, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 CHOICES: dict[str, list[Any]] = {
     "agent": ["refund-agent", "other", "nobody"],
-    "status": ["idle", "archived"], "origin": ["api", "chat"], "tag": ["vip"],
+    "status": ["idle", "archived"], "ended": ["idle", "completed", "error"], "origin": ["api", "chat"], "tag": ["vip"],
     "from_": [BEGAN + 4 * DAY], "to": [BEGAN + 12 * DAY], "min_cost": [Decimal("0.1")], "has_errors": [True, False],
     "model": ["m-1"], "tool": ["search"], "used_from": [BEGAN + 6 * DAY], "used_to": [BEGAN + 9 * DAY],
     "verdict": ["none", "pass", "any"], "assignee": ["none"], "finding": ["any", "none"],
-    "q": ["errors>0", "-tag:vip cost<0.1"],
+    "q": ["errors>0", "-tag:vip cost<0.1", "-ended:error"],
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ def clauses(typed: str) -> list[tuple]:
         ("refund tool:Bash parcel", "refund parcel", [("tool", "Bash", False)]),
         ('agent:"Refund agent" x', "x", [("agent", "Refund agent", False)]),
         ("-tag:vip TOOL:Read", "", [("tag", "vip", True), ("tool", "Read", False)]),
+        ("ended:error -ended:broke-off", "", [("ended", "error", False), ("ended", "broke-off", True)]),
         ("is:error -is:archived", "", [("has_errors", True, False), ("status", "archived", True)]),
         ("cost>$0.50 errors>=3", "", [("cost", (">", Decimal("0.50")), False), ("errors", (">=", Decimal(3)), False)]),
         ("file:src/app.py", "", [("file", "src/app.py", False)]),

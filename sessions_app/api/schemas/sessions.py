@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field, StringConstraints
 
 from sessions_app import models
+from sessions_app.models.session_order import ENDINGS
 from sessions_app.queries.log.search import Hit
 from sessions_app.queries.sessions import run_findings
 from sessions_app.queries.sessions import session_list as queries
@@ -28,6 +29,7 @@ class SessionQuery(BaseModel):
 
     agent: str = Field("", max_length=500, description="id, slug or name")
     status: str = Field("", max_length=50)
+    ended: str = Field("", max_length=50, description="how it ended or stands: " + ", ".join(ENDINGS))
     origin: str = Field("", max_length=50)
     tag: str = Field("", max_length=500)
     q: str = Field("", max_length=1000, description='words and operators: refund "order 4711" -test tool:search')
@@ -126,6 +128,7 @@ class Session(BaseModel):
     status: Literal["idle", "running", "archived"]
     origin: Literal["chat", "slack", "schedule", "webhook", "import", "api", "otlp"]
     phase: Literal["active", "completed", "cancelled", "crashed", "timed_out"]
+    ended: str = Field(description="how it ended or stands, of a file as its last events tell: " + ", ".join(ENDINGS))
     started_at: datetime | None
     ended_at: datetime | None
     created_at: datetime
@@ -167,9 +170,9 @@ class Session(BaseModel):
         cls, session: models.Session, provenance: Provenance | None, others: QueueAndContinuations,
         begun_by: models.TriggerRun | None,
     ) -> Session:  # fmt: skip
-        same = ("id", "title", "status", "origin", "phase", "started_at", "ended_at", "created_at", "turn_count",
-                "event_count", "last_seq", "tool_call_count", "error_count", "tools_invoked", "summary", "tags",
-                "metadata", "pending_approvals", "copied_tokens", "under_reported", "agent_version",
+        same = ("id", "title", "status", "origin", "phase", "ended", "started_at", "ended_at", "created_at",
+                "turn_count", "event_count", "last_seq", "tool_call_count", "error_count", "tools_invoked", "summary",
+                "tags", "metadata", "pending_approvals", "copied_tokens", "under_reported", "agent_version",
                 "continues_seq")  # fmt: skip
         return cls(
             **{name: getattr(session, name) for name in same},

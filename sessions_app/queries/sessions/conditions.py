@@ -13,11 +13,11 @@ from uuid import UUID
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.lookups import DataContains
 from django.db.models import F, Func, Q, TextField, Value
-from django.db.models.lookups import GreaterThanOrEqual, LessThan
+from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 
 from sessions_app.extensions import IMPORTED, providers
 from sessions_app.models import Agent, Session, UsageTotal
-from sessions_app.models.session_order import NEVER, STARTED
+from sessions_app.models.session_order import ENDED, ENDINGS, NEVER, STARTED
 from sessions_app.models.usage import UsageKind
 from sessions_app.search import operators
 from sessions_app.search.operators import BadOperator, Clause
@@ -93,6 +93,7 @@ def _names(field: str, name: str) -> Q:
 CONDITIONS: dict[str, Callable[[Any], Q]] = {
     "status": lambda status: Q(status=status),
     "origin": lambda origin: Q(origin=origin),
+    "ended": lambda word: Q(Exact(ENDED, Value(word))),
     "tag": lambda tag: Q(tags__contains=[tag]),
     "from_": _started_from,
     "to": _started_before,
@@ -114,14 +115,14 @@ def is_in_order(name: str, value: Any) -> bool:
         return value is True
     if name == "verdict":
         return len(VERDICTS[value]) == 1
-    return name in ("status", "origin") or name == "assignee" and value != NOBODY
+    return name in ("status", "origin", "ended") or name == "assignee" and value != NOBODY
 
 
 COMPARISONS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 MEASURED = {"cost": "measures__cost", "tokens": "measures__tokens", "turns": "turn_count", "errors": "error_count"}
 """Columns that operators compare with a number."""
 CHOICES = {"status": Session.Status.values, "origin": Session.Origin.values, "verdict": list(VERDICTS)}
-CHOICES["finding"] = list(run_findings.CHOICES)
+CHOICES |= {"finding": list(run_findings.CHOICES), "ended": list(ENDINGS)}
 
 
 def check_choice(name: str, value: Any) -> None:
@@ -164,6 +165,8 @@ def _clause(workspace_id: UUID, clause: Clause) -> Q:
         return Q(**{f"{MEASURED[name]}__{COMPARISONS[sign]}": number})
     if name == "agent":
         return Q(agent_id__in=agents_called(workspace_id, value))
+    if name == "ended":
+        value = value.lower().replace("-", "_")
     if name == "file":
         return say(workspace_id, f'"{value}"')
     if name in ("tool", "model"):

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
-
-from django.utils import timezone
 
 from sessions_app.compiled import Compiled
 from sessions_app.models import FileScan, RunSummary, Session
 from sessions_app.rendering.stated import stated_totals
-from sessions_app.summary.card import SHOWN, Ending, How, Line, Piece, how_ended, lines_of, piece_of, plain
+from sessions_app.summary.card import SHOWN, Ending, Line, Piece, lines_of, piece_of, plain
 from sessions_app.summary.findings import Finding
 from sessions_app.summary.state import Summary
-
-AT_WORK = timedelta(minutes=15)
-"""A session that is read while it goes on (``watch``) may be in the middle of a call: within this time of its last
-event nobody says that it broke off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +34,6 @@ class Happened:
     summary: Summary
     findings: list[Finding]
     """Of the rules that are on."""
-    how: How
 
     @property
     def more_kinds(self) -> bool:
@@ -60,8 +52,7 @@ _SUMMARY = Compiled[RunSummary](lambda session_id: RunSummary.objects.filter(pk=
 
 
 def note_summaries(sessions: Iterable[Session], off: Collection[str]) -> None:
-    """Give each session its card in words, as ``summary_text``, ``finding_labels``, and how it ended: one query for all
-    of them."""
+    """Give each session its card in words, as ``summary_text``, and ``finding_labels``: one query for all of them."""
     those = list(sessions)
     rows = {row.pk: row for row in _SUMMARIES([session.pk for session in those])}
     for session in those:
@@ -70,20 +61,12 @@ def note_summaries(sessions: Iterable[Session], off: Collection[str]) -> None:
         noted: Any = session
         noted.summary_text = plain(lines_of(summary, ending_of(session), off=off)) if summary else ""
         noted.finding_labels = [one.label for one in _findings(summary, off)] if summary else []
-        noted.how_ended = how_ended(summary, ending_of(session)) if summary else ""
-
-
-def note_ending(session: Session, happened: Happened | None) -> None:
-    """The same of one session whose card is known already."""
-    noted: Any = session
-    noted.how_ended = happened.how if happened else ""
 
 
 def ending_of(session: Session) -> Ending:
     """How a session stands beside what its log says."""
     is_read = session.origin == Session.Origin.IMPORT
-    is_new = is_read and session.ended_at is not None and timezone.now() - session.ended_at < AT_WORK
-    is_over = not is_new if is_read else session.phase != Session.Phase.ACTIVE
+    is_over = not session.was_written_just_now if is_read else session.phase != Session.Phase.ACTIVE
     goes_on = session.status == Session.Status.RUNNING or session.pending_approvals > 0
     is_over = is_over or session.status == Session.Status.ARCHIVED
     reported = 0 if session.error_count else int(stated_totals(session.metadata).get("errors", 0))
@@ -94,9 +77,8 @@ def _happened(session: Session, row: RunSummary, scan: FileScan | None, off: Col
     summary = Summary(row.told)
     changed = (scan.added, scan.removed) if scan and scan.seq >= session.last_seq else None
     kinds = [Kind(piece_of(group), group.first, group.last, group.count) for group in summary.failures.in_order()]
-    ending = ending_of(session)
-    lines = lines_of(summary, ending, changed, off)
-    return Happened(lines, kinds, row.seq, summary, _findings(summary, off), how_ended(summary, ending))
+    lines = lines_of(summary, ending_of(session), changed, off)
+    return Happened(lines, kinds, row.seq, summary, _findings(summary, off))
 
 
 def _findings(summary: Summary, off: Collection[str]) -> list[Finding]:

@@ -16,15 +16,16 @@ from .conditions import BadFilter, assignee_id
 from .session_list import DEFAULT_SORT, SessionFilter
 
 NAMES = (
-    "agent", "status", "origin", "tag", "q", "from", "to", "min_cost", "has_errors", "needs_approval", "model", "tool",
-    "used_from", "used_to", "verdict", "assignee", "finding", "import", "fold", "sort",
+    "agent", "ended", "status", "origin", "tag", "q", "from", "to", "min_cost", "has_errors", "needs_approval",
+    "model", "tool", "used_from", "used_to", "verdict", "assignee", "finding", "import", "fold", "sort",
 )  # fmt: skip
 KEYWORDS = {"from": "from_", "import": "import_"}
 """Fields of ``SessionFilter`` for names that Python keeps for itself."""
-WITHOUT_FIELD = ("model", "tool", "used_from", "used_to", "import", "fold", "sort")
+WITHOUT_FIELD = ("status", "model", "tool", "used_from", "used_to", "import", "fold", "sort")
 """Filters that links set and chips take away: the form only keeps them."""
 LABELS = {
     "from": "Started from", "to": "Started to", "min_cost": "Cost at least", "origin": "Source", "q": "Search",
+    "ended": "State",
     "assignee": "Assigned to",
     "has_errors": "Errors", "needs_approval": "Pending approvals", "used_from": "Used from", "used_to": "Used to",
 }  # fmt: skip

@@ -76,6 +76,8 @@ class SessionFilter:
     """An agent's id, slug or name."""
     status: str = ""
     origin: str = ""
+    ended: str = ""
+    """How it ended or stands: one of ``session_order.ENDINGS``."""
     tag: str = ""
     q: str = ""
     """What the transcript or title says, see ``search.typed``: ``refund "order 4711" -test or src/app/models.py``."""

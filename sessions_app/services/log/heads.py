@@ -24,6 +24,7 @@ class Head(NamedTuple):
     cost_recorded: Decimal | None
     cost_priced: Decimal | None
     unpriced_tokens: int
+    ending: str
     cwd: str
     """The working directory that a session's file states first; "" for none."""
 

@@ -1,5 +1,5 @@
-"""Run summaries, and a row for each rule that found something: kept by each append from the events that it writes,
-and read from the log for older sessions.
+"""Run summaries, a row for each rule that found something, and how the file of a session ends: kept by each append
+from the events that it writes, and read from the log for older sessions.
 
 An append carries on what the one before has stored. Of a session whose row is not at the end of the log (from before
 there were run summaries; written by an older desk during an upgrade) little is caught up with at once, and much is left
@@ -19,6 +19,7 @@ from sessions_app.drafts import EventDraft
 from sessions_app.models import RunSummaryFillIn, Session
 from sessions_app.prepared import Statement, fetch, run
 from sessions_app.queries.log import summary_events
+from sessions_app.summary.card import Ending, how_ended
 from sessions_app.summary.state import VERSION, Summary
 
 from .heads import CWD, Head
@@ -27,6 +28,8 @@ FILL_IN_SECONDS = 3.0
 """Of one call."""
 AT_ONCE = 4_000
 """Events of a session that one transaction of the fill-in reads: 0.3 s, for which an append to it waits."""
+ENDINGS = ("broke_off", "ended_in_error", "no_reply")
+"""Of a file that nobody would call completed."""
 CAUGHT_UP = 500
 """So many events are read from the log by the append that finds them missing."""
 STORED = Statement("SELECT seq, told::text FROM sessions_app_runsummary WHERE session_id = %s")
@@ -48,6 +51,10 @@ WHERE id = %(session)s ON CONFLICT DO NOTHING
 """)
 WHERE_IT_RAN = Statement(f"SELECT {CWD} FROM sessions_app_session WHERE id = %s")
 END = Statement("SELECT last_seq FROM sessions_app_session WHERE id = %s")
+ENDS = Statement("""
+UPDATE sessions_app_session SET ending = %(ending)s
+WHERE id = %(session)s AND origin = 'import' AND ending <> %(ending)s
+""")
 FORGET = Statement("DELETE FROM sessions_app_runsummary WHERE session_id = %s")
 
 
@@ -58,6 +65,7 @@ class Kept:
         self._session_id = head.session_id
         self._last_seq = head.last_seq
         self._cwd = head.cwd
+        self._ending = head.ending if head.origin == Session.Origin.IMPORT else None
         self._stored: tuple[int, bytes] | None = None
         self._summary: Summary | None = Summary(cwd=head.cwd) if head.last_seq == 0 else None
         self._marked: frozenset[str] | None = frozenset() if head.last_seq == 0 else None
@@ -81,6 +89,8 @@ class Kept:
         """Store it, up to the end of the log."""
         if self._summary is not None:
             write(self._session_id, last_seq, self._summary, self._marked, is_there=self._stored is not None)
+            if self._ending not in (None, ending_of(self._summary)):
+                note_ending(self._session_id, self._summary)
         elif not self._is_begun:  # nothing came that it would tell of
             run(MOVE_ON, [last_seq, self._session_id, self._last_seq])
 
@@ -127,6 +137,17 @@ def write(
         run(MARK, {"session": session_id, "rules": sorted(found)})
 
 
+def ending_of(summary: Summary) -> str:
+    """How a file ends that goes on no more, as ``Session.ending`` has it."""
+    how = how_ended(summary, Ending())
+    return how if how in ENDINGS else ""
+
+
+def note_ending(session_id: UUID, summary: Summary) -> None:
+    """Keep with a session, which is locked, how its file ends; one that was not read from a file has none."""
+    run(ENDS, {"session": session_id, "ending": ending_of(summary)})
+
+
 def read_on(session_id: UUID, last_seq: int, most: int = AT_ONCE) -> bool:
     """Read the next piece of a session, which is locked. Returns whether all of it is read now."""
     ((cwd,),) = fetch(WHERE_IT_RAN, [session_id])
@@ -137,6 +158,8 @@ def read_on(session_id: UUID, last_seq: int, most: int = AT_ONCE) -> bool:
         summary.take(number, parent_seq, event)
     if until > seq or last_seq == 0:
         write(session_id, until, summary, marked)
+    if until >= last_seq:
+        note_ending(session_id, summary)
     return until >= last_seq
 
 
@@ -154,7 +177,8 @@ def read_anew(session_id: UUID) -> None:
 
 
 def fill_in() -> int:
-    """Read some of the sessions that have no run summary; how many pieces. The next call goes on behind them."""
+    """Read some of the sessions of which it is not known what happened or how they ended; how many pieces. The next
+    call goes on behind them."""
     until, done = time.monotonic() + FILL_IN_SECONDS, 0
     while time.monotonic() < until and _fill_in_one():
         done += 1

@@ -19,7 +19,7 @@ from sessions_app.queries.log import lenses as lens_queries
 from sessions_app.queries.log.timeline import Timeline, Window
 from sessions_app.queries.money import budgets, paid_calls
 from sessions_app.queries.sessions import provenance
-from sessions_app.queries.sessions.run_summaries import happened_in, note_ending
+from sessions_app.queries.sessions.run_summaries import happened_in
 from sessions_app.queries.sessions.work_time import work_time
 from sessions_app.rendering import text, usage_words
 from sessions_app.services import sessions
@@ -60,7 +60,6 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
         context |= _around_the_timeline(request, session, place, shown)
         head = head_of(request, session, window.origins.get(1), origin)
         happened = happened_in(session, head.files, request.member.workspace.rules_off)
-        note_ending(session, happened)
         context |= {
             "head": head,
             "log_hash": links.head_hash(session.pk),
@@ -224,8 +223,6 @@ def outline_rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) 
 def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """The head of the page, as it is now, and the numbers of the lenses."""
     session = session_at(request, agent_id, session_id)
-    if session.origin == Session.Origin.IMPORT:
-        note_ending(session, happened_in(session))
     context = {"session": session, "head": head_of(request, session), "lenses": lenses.tabs(session)}
     return fragment(request, "sessions/head/_now.html", context, gettext("The session"))
 

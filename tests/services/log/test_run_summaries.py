@@ -75,6 +75,35 @@ def test_older_sessions_are_filled_in_and_then_no_more(agent, monkeypatch):
     assert run_summaries.notice() is None and not RunSummaryFillIn.objects.exists()
 
 
+ENDINGS = {
+    "": [asked("p", "Go"), said("m", "Done")],
+    "broke_off": [asked("p", "Go"), call("c", "Bash", {"command": "make"})],
+    "ended_in_error": [asked("p", "Go"), other("e", "error", "overloaded")],
+    "no_reply": [asked("p", "Go"), said("m", "Done"), asked("q", "And now?")],
+}
+"""What is kept with a session of how its file ends, and a file that ends so."""
+
+
+def test_how_a_file_ends_is_kept_by_each_append_and_by_the_fill_in(agent, monkeypatch):
+    imported = {word: session_with(agent, log, origin="import", phase="completed") for word, log in ENDINGS.items()}
+    of_a_program = session_with(agent, ENDINGS["broke_off"], phase="completed")
+
+    def found() -> dict[str, str]:
+        return {word: Session.objects.get(pk=session.pk).ending for word, session in imported.items()}
+
+    assert found() == {word: word for word in ENDINGS}
+    assert Session.objects.get(pk=of_a_program.pk).ending == "", "nobody says how the file of a program ends"
+    Session.objects.update(ending="")
+    RunSummaryFillIn.objects.create()
+    monkeypatch.setattr(run_summaries, "FILL_IN_SECONDS", 60.0)
+    run_summaries.fill_in()
+    assert found() == {word: word for word in ENDINGS}, "also of one whose run summary was whole"
+    assert Session.objects.get(pk=of_a_program.pk).ending == ""
+    events.append(imported["broke_off"].pk, [result("c"), said("m", "Done")], origin=links.RUNTIME)
+    projections.rebuild(imported["no_reply"].pk)
+    assert found() == {word: word for word in ENDINGS} | {"broke_off": ""}
+
+
 def test_an_append_to_an_older_session_reads_what_is_missing(agent, monkeypatch):
     session, other_one = session_with(agent, RUN), session_with(agent, [*RUN, asked("q", "Again")])
     RunSummary.objects.filter(session=session).delete()
