@@ -8,6 +8,7 @@ from typing import Any
 from django import template
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
@@ -26,6 +27,7 @@ from sessions_app.views.approvals import cards
 from sessions_app.views.labels import label
 from sessions_app.views.session.addresses import Place, event_url
 from sessions_app.views.session.strategy_words import strategy_words
+from sessions_app.views.session.timeline.layout import Pause
 from sessions_app.views.session.timeline.rows import KINDS
 from sessions_app.views.translated import translated
 
@@ -294,6 +296,18 @@ def dollars(amount: Any) -> str:
 @register.filter
 def elapsed(time: timedelta | None) -> str:
     return numbers.duration(time.total_seconds() * 1000 if time is not None else None)
+
+
+@register.filter
+def passed(pause: Pause) -> SafeString:
+    """``6 h 12 m later``; where the reader's clock has another day: ``2 d 3 h later · Thu 5 Mar 2026``."""
+    here = zones.local(pause.until)
+    later = gettext("%(time)s later") % {"time": elapsed(pause.length)} if pause.length else ""
+    day = date_format(here, "D j M Y", use_l10n=False) if pause.is_new_day else ""
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', pause.until.isoformat(), zones.exact_local(here),
+        " · ".join(filter(None, (later, day))),
+    )  # fmt: skip
 
 
 @register.filter

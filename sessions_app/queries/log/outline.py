@@ -1,7 +1,11 @@
-"""Outline of a session: a mark for each turn with its prompt, relative cost, errors and pending approvals."""
+"""Outline of a session: a mark for each turn with its prompt, relative cost, errors, pending approvals, sub-agents,
+compactions, and lines that it changed."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -11,7 +15,8 @@ from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Coalesce, Left
 
 from sessions_app.compiled import Compiled
-from sessions_app.models import Approval, Event, Session, Turn
+from sessions_app.models import Approval, Event, FileChange, Session, SessionOverview, Turn
+from sessions_app.summary.calls import kind_of
 
 from .timeline import rewinds
 
@@ -24,6 +29,8 @@ STEPS = 20
 """Widths that a cost bar can have."""
 STRETCH = 250
 """Turns among which the dearest gives bars their scale: 0 to 249, 250 to 499 and so on, whichever of them are shown."""
+CHANGES = 1_000
+"""Changes of files that are added up for the turns of one answer; turns beyond them say nothing of theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,12 @@ class Mark:
     is_partial: bool
     is_abandoned: bool
     """A person went back to before it, see ``timeline.rewinds``."""
+    sub_agents: int
+    """Calls that started one."""
+    compactions: int
+    """As far as the session's overview was read."""
+    lines: tuple[int, int] | None
+    """Added and removed; None where it changed no file, or nobody has asked for its files yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +110,7 @@ def _turns(session_id: UUID) -> QuerySet[Turn, dict[str, Any]]:
     found = Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", PROMPT), spent=COST, used=TOKENS)
     return found.values(
         "index", "first_seq", "last_seq", "line", "tool_calls", "errors", "spent", "used", "cost_recorded",
-        "cost_priced", "unpriced_tokens", "under_reported",
+        "cost_priced", "unpriced_tokens", "under_reported", "shares",
     )  # fmt: skip
 
 
@@ -113,6 +126,7 @@ def _marks(session: Session, turns: list[dict[str, Any]]) -> list[Mark]:
     dearest = _dearest(session.pk, turns)
     waiting = pending_seqs(session.pk) if session.pending_approvals else []
     gone = rewinds(session.pk)
+    lines, compactions = _lines(session.pk, turns), _COMPACTIONS.first(session.pk) or []
     return [
         Mark(
             index=turn["index"],
@@ -125,9 +139,49 @@ def _marks(session: Session, turns: list[dict[str, Any]]) -> list[Mark]:
             spent=None if turn["cost_recorded"] is turn["cost_priced"] is None else turn["spent"],
             is_partial=bool(turn["unpriced_tokens"] or turn["under_reported"]),
             is_abandoned=any(first <= turn["first_seq"] < later for first, later in gone),
+            sub_agents=_sub_agents(turn["shares"] or []),
+            compactions=sum(turn["first_seq"] <= seq <= turn["last_seq"] for seq in compactions),
+            lines=lines.get(turn["index"]),
         )
         for turn in turns
     ]
+
+
+_COMPACTIONS = Compiled[list[int]](
+    lambda session_id: SessionOverview.objects.filter(pk=session_id).values_list("buckets__compactions", flat=True)[:1]
+)
+
+
+def _sub_agents(shares: Iterable[Sequence[Any]]) -> int:
+    """Calls of tools that start a sub-agent, of what ``Turn.shares`` says of a turn."""
+    called = ((name, calls) for kind, name, _, calls, *_ in shares if kind == "tool" and name and calls)
+    return sum(int(calls) for name, calls in called if kind_of(name) == "agent")
+
+
+def _lines(session_id: UUID, turns: list[dict[str, Any]]) -> dict[int, tuple[int, int]]:
+    """Lines that each of some turns in a row added and removed, by its index; none of turns that changed no file."""
+    if not turns:
+        return {}
+    found = _CHANGES(session_id, turns[0]["first_seq"], turns[-1]["last_seq"])
+    starts = [turn["first_seq"] for turn in turns]
+    added: Counter[int] = Counter()
+    removed: Counter[int] = Counter()
+    for seq, more, less in found[:CHANGES]:
+        index = turns[bisect_right(starts, seq) - 1]["index"]
+        added[index] += more
+        removed[index] += less
+    known_to = found[CHANGES][0] if len(found) > CHANGES else turns[-1]["last_seq"] + 1
+    known = (turn["index"] for turn in turns if turn["last_seq"] < known_to)
+    return {index: (added[index], removed[index]) for index in known if added[index] or removed[index]}
+
+
+def _changes(session_id: UUID, first: int, last: int) -> QuerySet[FileChange, tuple[int, int, int]]:
+    made = FileChange.objects.filter(session_id=session_id, seq__gte=first, seq__lte=last)
+    made = made.filter(outcome__in=("done", "unknown")).exclude(kind__in=("shell", "stated", "seen"))
+    return made.order_by("seq", "number").values_list("seq", "added", "removed")[: CHANGES + 1]
+
+
+_CHANGES = Compiled[tuple[int, int, int]](_changes)
 
 
 def _dearest(session_id: UUID, turns: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:

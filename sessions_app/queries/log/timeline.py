@@ -39,6 +39,9 @@ SMALL = 16_000
 _next = Turn.objects.filter(session=OuterRef("session"), index=OuterRef("index") + 1)
 NEXT = {"next_started_at": Subquery(_next.values("started_at")[:1])}
 """When the turn after it began: no turn goes on behind that, whatever time the recorder gave to its events."""
+_before = Turn.objects.filter(session=OuterRef("session"), index=OuterRef("index") - 1)
+BEFORE_IT = {"previous_ended_at": Subquery(_before.values("ended_at")[:1])}
+"""When the last thing happened in the turn before it."""
 
 PROMPTS = ("user_message",)
 CONVERSATION = (
@@ -358,7 +361,9 @@ _APPROVALS = Compiled[Approval](
     lambda session_id, seqs: Approval.objects.filter(session_id=session_id, event_seq__any_of=seqs)
 )
 _TURNS = Compiled[Turn](
-    lambda session_id, turns: Turn.objects.filter(session_id=session_id, index__any_of=turns).annotate(**NEXT)
+    lambda session_id, turns: Turn.objects.filter(session_id=session_id, index__any_of=turns).annotate(
+        **NEXT, **BEFORE_IT
+    )
 )
 calls_at = Compiled[ToolCall](lambda session_id, seqs: ToolCall.objects.filter(session_id=session_id, seq__any_of=seqs))
 """The calls that these events are."""

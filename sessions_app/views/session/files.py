@@ -129,7 +129,10 @@ def link(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     file_changes.read_on(session.pk)
     scan = queries.scan_of(session.pk)
     context = {"session": session, "scan": scan, "for_card": named(session, scan)}
-    return fragment(request, "sessions/files/_link.html", context, gettext("Files changed"))
+    response = fragment(request, "sessions/files/_link.html", context, gettext("Files changed"))
+    if scan and (scan.added or scan.removed):
+        response.headers["HX-Trigger"] = "files-known"  # the outline says so of each turn
+    return response
 
 
 def tree(files: Iterable[ChangedFile], base: str, after: str = "") -> Folder:

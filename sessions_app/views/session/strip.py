@@ -77,7 +77,10 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
     buckets = Buckets.of(overview.buckets) if overview.buckets else Buckets()
     context: dict[str, Any] = {"session": session, "strip": _strip(session, overview, request.GET)}
     context |= {"stretches": list(stretches(buckets)), "errors": buckets.errors}
-    return page_or_fragment(request, "sessions/strip/index.html", "sessions/strip/_strip.html", context)
+    response = page_or_fragment(request, "sessions/strip/index.html", "sessions/strip/_strip.html", context)
+    if buckets.compactions:
+        response.headers["HX-Trigger"] = "cuts-known"  # the outline says so of each turn
+    return response
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,52 @@
+"""What the outline says of a turn beside its prompt: compactions, sub-agents, lines that it changed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sessions_app.queries.log import outline
+from sessions_app.services.log import file_changes, overview
+from tests.html import on_one_line
+
+from ..build import asked, call, other, path_of, result, said, session_with
+
+
+def edit(key: str, old: str, new: str, status: str = "ok") -> list:
+    return [
+        call(key, "Edit", {"file_path": "/w/a.py", "old_string": old, "new_string": new}), result(key, "", status),
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def busy(agent):
+    return session_with(agent, [
+        asked("p1", "Mend it"), *edit("e1", "one", "one\ntwo\nthree"), *edit("e2", "nowhere", "x", "error"),
+        call("t1", "Task", {"description": "Look"}), said("n1", "Found", parent="t1", depth=1), result("t1", "Found"),
+        call("t2", "Task", {"description": "Look again"}), result("t2", "Nothing"),
+        asked("p2", "Go on"), other("c1", "compaction", "All of it, in short"), said("m2", "Yes"),
+        asked("p3", "Tidy up"), *edit("e3", "three\nfour", "three"), call("b", "Bash", {"command": "ls"}), result("b"),
+    ])  # fmt: skip
+
+
+def told(session) -> dict[int, tuple]:
+    return {mark.index: (mark.compactions, mark.sub_agents, mark.lines) for mark in outline.around(session, 1).marks}
+
+
+def test_a_turn_says_what_was_compacted_delegated_and_changed_in_it(viewer, busy):
+    assert told(busy) == {1: (0, 2, None), 2: (0, 0, None), 3: (0, 0, None)}, "nobody asked for files or overview yet"
+    file_changes.read_on(busy.pk)
+    overview.read_on(busy)
+    assert told(busy) == {1: (0, 2, (2, 0)), 2: (1, 0, None), 3: (0, 0, (0, 1))}
+    turns = re.findall(r'<li[^>]* data-turn="\d+">.*?</li>', on_one_line(viewer.get(path_of(busy))))
+    words = [re.findall(r'<em class="quiet" title="([^"]*)"', turn) for turn in turns]
+    assert words == [["2 sub-agents"], ["1 compaction"], []]
+    assert "+2</span>" in turns[0] and "−" not in turns[0] and "−1</span>" in turns[2]
+
+
+def test_turns_beyond_many_changes_say_nothing_of_theirs(busy, monkeypatch):
+    file_changes.read_on(busy.pk)
+    monkeypatch.setattr(outline, "CHANGES", 1)
+    monkeypatch.setattr(outline, "_CHANGES", outline.Compiled(outline._changes))
+    assert [lines for _, _, lines in told(busy).values()] == [(2, 0), None, None]
