@@ -22,6 +22,9 @@ from . import links, model_requests, search
 from .timeline import Entry, Timeline, Window, calls_at, read_at, requests_at, results_of
 
 STORY, TOOLS, REQUESTS, RAW = LENSES = ("story", "tools", "requests", "raw")
+REMEMBERED = (STORY, TOOLS, REQUESTS)
+"""Lenses by which a member's sessions open once one was chosen. Not raw: who looked up one event as it is kept would
+then get every session that they are sent, or open from the list, as JSON. Its address says so, and can be kept."""
 COUNTED = 300
 """Model requests are counted up to here: no number of them is kept."""
 

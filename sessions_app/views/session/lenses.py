@@ -194,14 +194,14 @@ def _column(by: str, name: str, place: Place) -> Column:
 @require_POST
 @access.viewer
 def choose(request: access.DeskRequest) -> HttpResponse:
-    """By which lens sessions open for this member from now on, ``lens``."""
+    """By which lens sessions open for this member from now on, ``lens``; one that is not remembered changes nothing."""
     lens = request.POST.get("lens", "")
     if lens not in lenses.LENSES:
         return HttpResponseBadRequest(
             gettext("There is no lens %(lens)s; there are %(lenses)s.")
             % {"lens": repr(lens[:20]), "lenses": ", ".join(lenses.LENSES)}
         )
-    if lens != request.member.lens:
+    if lens in lenses.REMEMBERED and lens != request.member.lens:
         members.choose_lens(request.member, lens)
     return HttpResponse(status=204)
 

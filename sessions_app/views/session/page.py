@@ -48,13 +48,15 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     session = session_at(request, agent_id, session_id)
     if "at" in request.GET:
         return redirect(event_url(session, event_detail.seq_at(session.pk, request.GET["at"]), tab="source"))
-    place = place_in(session, request.GET, usual=request.member.lens or lens_queries.STORY)
+    usual = request.member.lens if request.member.lens in lens_queries.REMEMBERED else lens_queries.STORY
+    place = place_in(session, request.GET, usual=usual)
     origin = imported_by(session)
     covers = covered(origin)
-    window = _window(session, place, lenses.rows_of(session, place, covers=covers))
+    waits_at = _waits_at(session, place)
+    window = _window(session, place, lenses.rows_of(session, place, covers=covers), waits_at)
     shown = fitted(session, window, place, covers)
     context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
-    context |= lenses.around(session, place, window)
+    context |= lenses.around(session, place, window) | {"waits_at": waits_at}
     context["replay"] = replay.bar(session, place.replay) if place.replay else None
     if not wants_fragment(request):
         context |= _around_the_timeline(request, session, place, shown)
@@ -70,7 +72,15 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
 
 
-def _window(session: Session, place: Place, timeline: Timeline) -> Window:
+def _waits_at(session: Session, place: Place) -> int | None:
+    """The first event that waits for a person, where the page opens at it: where its address names no other place."""
+    numbers = (place.near, place.turn, place.start, place.end)
+    if place.replay or place.path or place.order or any(number is not None for number in numbers):
+        return None
+    return next(iter(outline.pending_seqs(session.pk)), None) if session.pending_approvals else None
+
+
+def _window(session: Session, place: Place, timeline: Timeline, waits_at: int | None) -> Window:
     """Where the page opens: at what the address names, at what waits, at the end of what runs, else at the start."""
     if place.replay:
         return timeline.before(place.replay + 1)
@@ -86,8 +96,8 @@ def _window(session: Session, place: Place, timeline: Timeline) -> Window:
         return timeline.before(place.end)
     if place.order:
         return timeline.after(0)
-    if session.pending_approvals and (waiting := outline.pending_seqs(session.pk)):
-        return timeline.around(waiting[0])
+    if waits_at is not None:
+        return timeline.around(waits_at)
     if session.phase == Session.Phase.ACTIVE and session.origin != Session.Origin.IMPORT:
         return timeline.before(session.last_seq + 1)
     return timeline.after(0)

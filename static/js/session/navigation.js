@@ -223,10 +223,12 @@ document.querySelector(".s-search").addEventListener("htmx:afterRequest", () => 
 
 // The fragment of #e-87 never reached the server; with ?event=87 the page holds that event.
 function showRequestedEvent() {
-  const target = byId("timeline").dataset.target;
+  const { target, near, opens } = byId("timeline").dataset;
   const named = location.hash.match(/^#e-(\d{1,9})$/)?.[1];
   const row = rowOf(target || named);
-  if (byId("timeline").dataset.near) return;
+  if (near) return;
+  const waits = !location.hash && rowOf(opens); // in the middle where it fits, else from its head on
+  if (waits) holdAt(waits, Math.max(underBars() + 40, (innerHeight - waits.offsetHeight) / 2));
   if (row) {
     reveal(row);
     if (target) row.classList.add("is-inspected");

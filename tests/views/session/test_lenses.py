@@ -257,6 +257,17 @@ def test_the_lens_that_somebody_chose_opens_from_then_on(mixed, viewer, reviewer
     assert lens_of(reviewer, path) == "story", "for them alone"
 
 
+def test_raw_is_kept_in_the_address_alone(mixed, viewer):
+    path = path_of(mixed)
+    viewer.post("/sessions/lens", {"lens": "tools"})
+    assert viewer.post("/sessions/lens", {"lens": "raw"}).status_code == 204
+    assert lens_of(viewer, path) == "tools", "what was chosen before it"
+    raw = Page(viewer.get(f"{path}?lens=raw").content)
+    assert raw.all("div", id="timeline")[0]["data-kept"] == "&lens=raw"
+    Member.objects.update(lens="raw")  # from before that
+    assert lens_of(viewer, path) == "story"
+
+
 def test_a_lens_that_there_is_not_is_refused(viewer):
     before = list(Member.objects.values_list("lens", flat=True))
     assert viewer.post("/sessions/lens", {"lens": "rose"}).status_code == 400
