@@ -13,6 +13,7 @@ from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit
 from sessions_app.services.people import sign_in_throttle
 from vcon_app.models import ShareLink
+from vcon_app.services.erasure import erasing
 from vcon_app.services.shares import share_links
 
 from ..build import session_of, words
@@ -77,19 +78,30 @@ def test_the_page_may_load_and_run_nothing(reviewer, shop):
     assert "Set-Cookie" not in headers
 
 
-def test_unknown_expired_and_withdrawn_are_one_and_the_same(reviewer, shop):
+def test_who_has_a_link_that_ended_is_told_so_and_when(reviewer, shop):
     path = made_by(reviewer, shop)
     unknown = fetch(f"/share/{'A' * 43}/")
     reviewer.post(at(shop, str(ShareLink.objects.get().pk), "withdraw"))
-    withdrawn = fetch(path)
+    withdrawn = fetch(path, Cookie="zone=Asia%2FTokyo")
+    ended = ShareLink.objects.get().withdrawn_at
     ShareLink.objects.update(withdrawn_at=None, expires_at="2020-01-01T00:00Z")
     expired = fetch(path)
+    assert [answer.status_code for answer in (unknown, withdrawn, expired)] == [404, 410, 410]
+    assert "It showed a session of an agent until 2020-01-01 00:00 UTC." in words(expired)
+    assert "This link was withdrawn" in words(withdrawn) and f"on {ended:%Y-%m-%d %H:%M} UTC." in words(withdrawn)
+    assert "expired" not in words(unknown) and "session" not in words(unknown)
     for answer in (unknown, withdrawn, expired):
-        assert (answer.status_code, answer.page) == (404, unknown.page)
-        assert dict(answer.headers) == dict(unknown.headers)
-    assert "noindex" in unknown.headers["X-Robots-Tag"] and b"/sign-in" not in unknown.page
+        assert not [name for name in (shop.title, str(shop.pk), "Ada", "/sign-in") if name in answer.page.decode()]
+        assert {**answer.headers, "Content-Length": ""} == {**unknown.headers, "Content-Length": ""}
+    assert "noindex" in unknown.headers["X-Robots-Tag"]
     policy = unknown.headers["Content-Security-Policy"]
     assert "font-src 'self'" in policy and "sandbox" not in policy  # a font is given to no page without an origin
+
+
+def test_a_link_of_an_erased_session_is_as_one_that_never_was(reviewer, shop):
+    path = made_by(reviewer, shop)
+    erasing.erase_session(shop, by=ADMIN)
+    assert fetch(path).page == fetch(f"/share/{'A' * 43}/").page
 
 
 def test_programs_that_look_ahead_learn_nothing(reviewer, shop):
@@ -105,6 +117,13 @@ def test_who_guesses_waits_and_who_has_a_link_does_not_count(reviewer, shop, mon
     assert [fetch(f"/share/{'A' * 42}{n}/").status_code for n in range(4)] == [404, 404, 404, 429]
     waits = fetch(path)
     assert waits.status_code == 429 and int(waits.headers["Retry-After"]) > 0, "nor is a right one looked at meanwhile"
+
+
+def test_who_opens_a_link_that_has_ended_again_and_again_guesses_nothing(reviewer, shop, monkeypatch):
+    monkeypatch.setitem(sign_in_throttle.RULES, "link at address", sign_in_throttle.Rule(3, 60, 900))
+    path = made_by(reviewer, shop)
+    ShareLink.objects.update(expires_at="2020-01-01T00:00Z")
+    assert [fetch(path).status_code for _ in range(5)] == [410] * 5
 
 
 def test_a_viewer_makes_accepts_and_withdraws_nothing(reviewer, viewer, shop):
@@ -128,7 +147,7 @@ def test_only_an_admin_turns_them_on_and_off(reviewer, admin, agent):
     path = made_by(reviewer, session)
     assert "They are on" in words(admin.get("/settings/")) and session.title in words(admin.get("/settings/"))
     admin.post("/settings/share-links/", {"on": "false"})
-    assert fetch(path).status_code == 404
+    assert fetch(path).status_code == 410
     told = AuditEntry.objects.filter(action__startswith="workspace.sharing").order_by("seq")
     assert list(told.values_list("action", flat=True)) == [
         "workspace.sharing_on", "workspace.sharing_off",

@@ -97,6 +97,7 @@ def _facts(session: SessionDraft, total: Total, turns: int) -> Iterator[tuple[st
     started, ended = session.started_at or total.started_at, session.ended_at or total.ended_at
     yield "Agent", escape(session.agent_name)
     yield "Started", _time(started) if started else numbers.UNKNOWN
+    yield "Times", "in UTC"
     if started and ended and ended > started:
         yield "Took", numbers.duration((ended - started).total_seconds() * 1000)
     yield "Ended as", escape((session.phase or "").replace("_", " "))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import BinaryIO
@@ -21,6 +22,15 @@ from ..documents import storage
 TOLD_EVERY = timedelta(minutes=10)
 """Openings are counted one by one; the audit log is told of the first, and then of their number at most so often:
 whoever has a link could fill it otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A link that opens nothing any more. ``at``: when it ended; None where it was not ended by itself, but the
+    workspace has links off, or whoever made it may not share any more."""
+
+    has_expired: bool
+    at: datetime | None
 
 
 class NotHeld(Exception):
@@ -96,6 +106,18 @@ def open_page(secret: str) -> tuple[BinaryIO, int] | None:
         return None
     _count(link)
     return file, link.export.size or 0
+
+
+def ended(secret: str) -> Ended | None:
+    """How the link of a secret ended; None for a secret of none, and for a link that has not ended.
+
+    It tells nobody anything who did not have the link: a secret has 256 random bits.
+    """
+    link = ShareLink.objects.select_related("export").filter(sha256=sha256(secret)).first()
+    state = queries.state_of(link) if link else ""
+    if link is None or state not in ("withdrawn", "expired", "off", "orphaned"):
+        return None
+    return Ended(state == "expired", link.expires_at if state == "expired" else link.withdrawn_at)
 
 
 @transaction.atomic
