@@ -25,7 +25,7 @@ class Turn(Tokens, Money):
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     prompt = models.TextField(blank=True, default="")
-    """The first 2,000 characters of the message that began it."""
+    """The first 2,000 characters of what is asked in the message that began it, see ``titles.asked_in``."""
     model_names = ArrayField(models.TextField(), default=list)
     tool_calls = models.IntegerField(default=0)
     errors = models.IntegerField(default=0)

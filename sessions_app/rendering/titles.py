@@ -8,14 +8,29 @@ from itertools import pairwise
 from .text import first_line, unmarked
 from .unescape import unescaped
 
-LOOKED_AT = 8_000
-_TASK = re.compile(r"<(task|user_query|user_request|instructions?|question|objective)>\s*(?=\S)", re.IGNORECASE)
-_AROUND = (
-    "(?:[a-z]{1,20}[-_])?context|system|system[-_]reminder|environment[-_]details|user[-_]instructions|permissions|"
-    "local-command-caveat|local-command-stdout|ide_opened_file|ide_selection|additional_data|attached_files|"
-    "command-message|rules|info|env"
+LOOKED_AT = 16_000
+"""Characters of a prompt: what is asked may stand behind long instructions."""
+_TASK = re.compile(
+    r"<(task|issue|user_query|user_request|query|request|question|goal|objective|prompt)>\s*(?=\S)"
+    r"(?P<said>.*?)(?:</\1>|\Z)",
+    re.DOTALL | re.IGNORECASE,
 )
-_SECTION = re.compile(rf"\s*<({_AROUND})(?:\s[^<>]{{0,200}})?>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_AROUND = (
+    r"(?:[a-z]{1,20}[-_]){0,3}(?:context|instructions|details|reminder|caveat|selection)|system|permissions|"
+    r"ide_\w{1,40}|local-command-\w{1,40}|additional_data|attached_files|command-message|attachments?|files?|"
+    r"documents?|rules|info|env"
+)
+_SECTION = re.compile(rf"\s*<({_AROUND})(?:\s[^<>]{{0,200}})?>.*?(?:</\1>\s*|\Z)", re.IGNORECASE | re.DOTALL)
+_NUMBER = r"[ \t]*(?:#{1,6}[ \t]*)?(?:\d{1,2}[ \t]*[.)•:-]?[ \t]*)?(?:\*\*)?"
+_OF_CONTEXT = re.compile(
+    rf"{_NUMBER}(?:context|background|environment|metadata|repository)\b[^\n]{{0,10}}$", re.IGNORECASE | re.MULTILINE
+)
+_OF_GOAL = re.compile(
+    rf"^{_NUMBER}(?:your )?(?:goals?|task|objectives?|request|question|what to do)(?:\*\*)?:?(?:\*\*)?[ \t]*$\s*"
+    r"(?:[^\w\s]+[ \t]*\n\s*)*",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Headings of a prompt that is written in parts."""
 _TAG = re.compile(r"</?[a-z][\w-]{0,40}(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
 _CUT_TAG = re.compile(r"<[^<>]{0,60}$")
 _MARKUP = re.compile(r"^(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
@@ -26,30 +41,50 @@ SHORTEST = 24
 
 def title_of_prompt(prompt: str, limit: int = 120) -> str:
     """The first sentence that says what was asked, on one line, without marks of Markdown, at most ``limit`` characters
-    long.
-
-    ``<task>`` goes before everything else; sections like ``<system>`` and ``<context>`` are left out where something
-    follows them.
-    """
+    long; see ``asked_in``."""
     head = prompt[:LOOKED_AT]
     if not _is_wrapped(head):
         return unmarked(first_line(head, limit))
-    text = unescaped(head) or head
-    return unmarked(_sentence(_task(text), limit))
+    return unmarked(_sentence(asked_in(head), limit))
+
+
+def asked_in(prompt: str) -> str:
+    """What is asked in the first ``LOOKED_AT`` characters of a prompt, without what a recorder or a program put around
+    it: JSON twice, ``<task>``, sections like ``<system>`` and ``<context>`` before it, and of a task in parts the one
+    of the context. All of it where nothing else would be left.
+    """
+    rest, before = prompt[:LOOKED_AT], None
+    while rest != before:
+        rest, before = _unwrapped(rest), rest
+    return rest
+
+
+def begins_wrapped(prompt: str) -> bool:
+    """Whether something may stand before what is asked, by the first character."""
+    return prompt.lstrip()[:1] in ("<", '"')
 
 
 def _is_wrapped(head: str) -> bool:
     """Whether there is anything to unwrap: most prompts are shown as they begin."""
-    return head.lstrip()[:1] in ("<", '"') or "\\n" in head or len(head.lstrip().partition("\n")[0]) > 200
+    return begins_wrapped(head) or "\\n" in head or len(head.lstrip().partition("\n")[0]) > 200
 
 
-def _task(text: str) -> str:
-    if match := _TASK.search(text):
-        return text[match.end() :]
-    rest, before = text, ""
-    while rest != before:
-        rest, before = _SECTION.sub("", rest, count=1) if _SECTION.match(rest) else rest, rest
-    return rest if _says(_CUT_TAG.sub("", rest)) else text
+def _unwrapped(text: str) -> str:
+    """A text without the outermost of what is around it; itself where nothing is."""
+    if meant := unescaped(text):
+        return meant
+    if (task := _TASK.search(text)) and _says_more(task["said"]):
+        return task["said"]
+    if section := _SECTION.match(text):
+        rest = text[section.end() :]
+        return rest if _says_more(rest) else text
+    first = next(filter(_says, text.split("\n", 8)[:8]), "")
+    goal = _OF_GOAL.search(text) if _OF_CONTEXT.match(first) else None
+    return text[goal.end() :] if goal and _says_more(text[goal.end() :]) else text
+
+
+def _says_more(rest: str) -> bool:
+    return _says(_TAG.sub("", _CUT_TAG.sub("", rest)))
 
 
 def _sentence(text: str, limit: int) -> str:

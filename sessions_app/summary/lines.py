@@ -9,11 +9,10 @@ from typing import Any
 import orjson
 
 from sessions_app.rendering.text import clean, unmarked
+from sessions_app.rendering.titles import asked_in
 
 HEAD, TAIL = 4_000, 2_000
 """Characters at both ends of a text that are looked at; whoever reads texts from the log need not read more."""
-PROMPT_HEAD = 16_000
-"""Characters of a prompt: what is asked may stand behind long instructions."""
 MOST_LINES = 80
 MARKUP = " \t\r#*->`"
 """What Markdown has at both ends of a line."""
@@ -23,15 +22,6 @@ _FENCE = re.compile(r"\s*(?:(?:\\?`){3}|~~~)[^`]*")
 _STRONG_LINE = re.compile(r"\s*\*\*[^*]+\*\*:?\s*")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _TAG = re.compile(r"</?[A-Za-z][\w.:-]{0,60}(?: [^<>]{0,200})?>")
-_BLOCK = re.compile(
-    r"\s*<(system|(?:[a-z]{1,20}[-_])?(?:context|instructions|details)|environment_details|system-reminder"
-    r"|ide_\w{1,40}|local-command-\w{1,40}|attachments?|files?|documents?)>.*?</\1>\s*",
-    re.DOTALL | re.IGNORECASE,
-)
-_TASK = re.compile(
-    r"<(task|issue|user_query|user_request|query|request|question|goal|objective|prompt)>(?P<said>.*?)(?:</\1>|\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
 _LIST = re.compile(r"[-*#>|]|\d{1,3}[.)] ")
 _ESCAPE = re.compile(r'\\(?:[nrt"\\/]|u[0-9a-fA-F]{4})')
 _STOP = re.compile(r"[.!?。！？](?:(?<=[。！？])|(?=\s))")
@@ -84,14 +74,9 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def first_sentence(text: str, most: int) -> str:
-    """The first sentence of a prompt: of its task, where a program has put tags around that, else without the context
-    in tags before it."""
-    shown = rest = unescaped(text[:PROMPT_HEAD])
-    if (task := _TASK.search(shown)) and _LETTERS.search(task["said"]):
-        rest = task["said"]
-    while (block := _BLOCK.match(rest)) and _LETTERS.search(_TAG.sub("", rest[block.end() :])):
-        rest = rest[block.end() :]
-    lines = [_TAG.sub("", line).strip() for line in rest.split("\n", MOST_LINES)[:MOST_LINES]]
+    """The first sentence of what is asked in a prompt, see ``asked_in``."""
+    shown = unescaped(asked_in(text))
+    lines = [_TAG.sub("", line).strip() for line in shown.split("\n", MOST_LINES)[:MOST_LINES]]
     saying = [number for number, line in enumerate(lines) if _LETTERS.search(line) and not _FENCE.fullmatch(line)]
     if not saying:
         return cut(shown, most)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sessions_app.drafts import EventDraft
+from sessions_app.rendering.titles import begins_wrapped
 
 from .sanitise import text
 
@@ -26,6 +27,8 @@ class NewEvents:
     """Read from a file."""
     messages: bool = False
     """To the agent."""
+    wrapped: bool = False
+    """A message among them may begin with what a program put before it, see ``titles.begins_wrapped``."""
     nodes: bool = False
     """Decisions, or evidence."""
     models: set[str] | None = field(default_factory=set)
@@ -41,9 +44,11 @@ class NewEvents:
                 self.models.add(text(event.model))
         self.statements |= event.cost is not None and "cost_covers" in event.data
         self.approvals |= from_file and event.kind == "approval"
-        self.messages |= event.kind == "user_message" and event.depth == 0
+        if event.kind == "user_message" and event.depth == 0:
+            self.messages = True
+            self.wrapped |= begins_wrapped(event.text)
         self.nodes |= event.kind in TELLS and isinstance(event.data.get(TELLS[event.kind]), dict)
 
 
-ANYTHING = NewEvents(True, True, True, True, True, True, True, None)
+ANYTHING = NewEvents(True, True, True, True, True, True, True, True, None)
 """Of a log that was not looked through."""

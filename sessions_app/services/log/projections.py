@@ -229,7 +229,8 @@ def project(
         calls, tools = _join_calls(batch, new)
         requests, moved = _count_requests(batch, new)
         changed = sums.Changed(calls, requests | set(moved.pop(session_id, ())), tools)
-    sums.add(session_id, since, changed, few=last_seq - since <= FEW, anew=anew, indexed=indexed)
+    few = last_seq - since <= FEW
+    sums.add(session_id, since, changed, few=few, anew=anew, indexed=indexed, wrapped=new.wrapped)
     for other, turns in moved.items():
         sums.add(other, EVERYTHING, sums.Changed(requests=turns))
     if new.approvals:

@@ -22,6 +22,7 @@ from sessions_app.queries.log import summary_events
 from sessions_app.summary.card import Ending, how_ended
 from sessions_app.summary.state import VERSION, Summary
 
+from . import sums
 from .heads import CWD, Head
 
 FILL_IN_SECONDS = 3.0
@@ -198,6 +199,10 @@ def _fill_in_one() -> bool:
         return False
     last_seq = _lock(following)
     if last_seq is None or read_on(following, last_seq):
+        if last_seq and sums.unwrap_prompts(following, 0):  # of before: it is named anew, and read once more
+            sums.name_anew(following)
+            run(FORGET, [following])
+            return True
         RunSummaryFillIn.objects.filter(pk=row.pk).update(before=following)
     return True
 

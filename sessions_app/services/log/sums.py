@@ -12,9 +12,13 @@ from typing import Any
 from uuid import UUID
 
 from sessions_app import prepared
+from sessions_app.rendering.titles import LOOKED_AT, asked_in
 
 from . import turn_usage
+from .sanitise import text
 
+PROMPT = 2_000
+"""Characters of a prompt that are kept with its turn."""
 EVERYTHING = 2**31 - 1
 """A ``seq`` after which there is nothing: no event is new."""
 TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
@@ -98,10 +102,20 @@ FIRST_BY_TIME = """
      AND (new.started_at IS NULL OR f.started_at <= new.started_at))))
 """
 
-TAGS = r"<([a-z]+[_-])*(context|reminder|details|file|selection|caveat)>[^<]*</[a-z_-]+>\s*"
-SAID = rf"regexp_replace(prompt, '^\s*({TAGS})+(?=[^<\s])', '', 'i')"
-"""A prompt without what a program says in tags before it, of an open file or a repository: the title would hold nothing
-else. What has tags of its own stays."""
+WRAPPED = prepared.Statement("""
+SELECT t.index, e.text FROM sessions_app_turn t CROSS JOIN LATERAL (
+    SELECT left(text, %(most)s::int) AS text FROM sessions_app_event
+    WHERE session_id = %(session)s AND seq >= t.first_seq ORDER BY seq LIMIT 1
+) e
+WHERE t.session_id = %(session)s AND t.index > 0 AND t.last_seq > %(since)s AND t.prompt ~ '^\\s*[<"]'
+""")
+UNWRAP = prepared.Statement("""
+UPDATE sessions_app_turn t SET prompt = asked.text
+FROM unnest(%(turns)s::int[], %(texts)s::text[]) AS asked (turn, text)
+WHERE t.session_id = %(session)s AND t.index = asked.turn AND t.prompt <> asked.text RETURNING t.index
+""")
+"""Prompts without what a program says before them, of an open file or a repository: turns and titles would hold nothing
+else. It is done here and not where they are shown, since of a prompt only its beginning is kept."""
 
 OTHERS_CLOCK = "'import', 'otlp'"
 """Origins of sessions that ran elsewhere before they came here: their times are the recorder's. All others began here:
@@ -162,7 +176,7 @@ WITH logged AS (
     SELECT %(session)s, touched.turn, coalesce(t.first_seq, l.first_seq), greatest(t.last_seq, l.last_seq),
            coalesce(t.event_count, 0) + coalesce(l.event_count, 0), least(t.started_at, l.started_at),
            greatest(t.ended_at, l.ended_at),
-           coalesce(t.prompt, (SELECT left(e.text, 2000) FROM sessions_app_event e
+           coalesce(t.prompt, (SELECT left(e.text, {PROMPT}) FROM sessions_app_event e
                                WHERE e.session_id = %(session)s AND e.seq >= l.prompt_seq ORDER BY e.seq LIMIT 1), ''),
            {NAMES}, coalesce(t.tool_calls, 0) + coalesce(c.tool_calls, 0),
            coalesce(t.errors, 0) + coalesce(l.errors, 0) + coalesce(c.errors, 0), {", ".join(kept)}
@@ -225,7 +239,7 @@ FROM (
            sum(cost_recorded) AS cost_recorded, sum(cost_priced) AS cost_priced,
            sum(unpriced_tokens)::bigint AS unpriced_tokens, sum(copied_tokens)::bigint AS copied_tokens,
            sum(under_reported)::int AS under_reported,
-           coalesce((SELECT left(regexp_replace(trim({SAID}), '\\s+', ' ', 'g'), 120) FROM sessions_app_turn
+           coalesce((SELECT left(regexp_replace(trim(prompt), '\\s+', ' ', 'g'), 120) FROM sessions_app_turn
                      WHERE session_id = %(session)s AND prompt <> '' ORDER BY started_at, index LIMIT 1), '') AS title
     FROM sessions_app_turn WHERE session_id = %(session)s
 ) t
@@ -235,13 +249,13 @@ WHERE s.id = %(session)s
 
 def add(
     session_id: UUID, since: int, changed: Changed = NOTHING, *, few: bool = True, anew: bool = False,
-    indexed: int | None = None,
+    indexed: int | None = None, wrapped: bool = False,
 ) -> None:  # fmt: skip
     """Add the events after ``since``, and what else changed, to the turns of a session and to its totals.
 
     ``anew``: count the totals from all turns, which is also done where the difference does not tell them (a sum whose
     last known part is gone, another first message). ``indexed``: how far it will be searchable when the transaction
-    ends. The caller has locked the session.
+    ends. ``wrapped``: something may stand before what is asked in a prompt. The caller has locked the session.
     """
     values: dict[str, Any] = {
         "session": session_id, "since": since, "tools": sorted(changed.tools), "called": list(changed.calls),
@@ -250,7 +264,26 @@ def add(
     }  # fmt: skip
     statement = ADD_REQUESTS if changed.requests else ADD_CALLS if changed.calls else ADD
     told = prepared.fetch(statement, values) if few else prepared.fetch_of_many(statement, values)
+    if wrapped:
+        unwrap_prompts(session_id, since)
     if anew or any(is_less for is_less, _ in told):
         prepared.run(TOTALS, values, keep=few)
     turns = {*changed.requests, *changed.calls, *(turn for _, moved in told for turn in moved or ())}
     turn_usage.write(session_id, turns, since if changed.calls else 0, few=few)
+
+
+def unwrap_prompts(session_id: UUID, since: int) -> bool:
+    """Keep of the prompts of turns that go on after ``since`` what is asked in them; whether any was kept otherwise.
+    The session is locked."""
+    found = prepared.fetch(WRAPPED, {"session": session_id, "since": since, "most": LOOKED_AT})
+    asked = {turn: text(asked_in(prompt).strip()[:PROMPT]) for turn, prompt in found}
+    asked = {turn: said for turn, said in asked.items() if said}
+    if not asked:
+        return False
+    values = {"session": session_id, "turns": list(asked), "texts": list(asked.values())}
+    return bool(prepared.fetch(UNWRAP, values))
+
+
+def name_anew(session_id: UUID) -> None:
+    """Bring the title of a session whose prompts are kept otherwise up to date, with its totals. It is locked."""
+    prepared.run(TOTALS, {"session": session_id})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.db import connection
 
-from sessions_app.models import RunSummary, RunSummaryFillIn, Session
+from sessions_app.models import RunSummary, RunSummaryFillIn, Session, Turn
 from sessions_app.services.log import events, links, projections, run_summaries
 from tests.views.session.build import BOT, asked, call, other, result, said, session_with
 from vcon_app.services.erasure import erasing
@@ -134,3 +136,35 @@ def test_it_goes_with_its_session(agent, document_storage):
     session = session_with(agent, RUN)
     erasing.erase_session(session, by=BOT)
     assert not RunSummary.objects.filter(session_id=session.pk).exists()
+
+
+RULES = "<system>\n" + "Search first, then read. " * 300 + "\n</system>"
+TASK = "1 • CONTEXT\n───\nYour repo is a/b\n\n2 • GOAL\n───\n- Mend the gate. Now."
+WRAPPED = f"<context>\nrepo a/b\n</context>\n{RULES}\n<task>\n{TASK}\n</task>"
+
+
+def test_of_a_prompt_behind_seven_kilobytes_of_rules_is_kept_what_was_asked(agent, monkeypatch):
+    texts = [WRAPPED, json.dumps(WRAPPED), f"<user_query>\n{json.dumps(WRAPPED)}\n</user_query>"]
+    texts[1] = texts[1].replace("Now.", "Now.\\u0000\\ud83c")  # what PostgreSQL takes in no text
+    log = [asked(f"p{number}", text) for number, text in enumerate([*texts, "<b>Bold</b> is <i>fine</i>"])]
+    session = session_with(agent, log, title="")
+
+    def told() -> tuple[list[str], list[str], str]:
+        turns = [turn.prompt for turn in Turn.objects.filter(session=session).order_by("index")]
+        session.refresh_from_db()
+        return turns, [said for _, said in kept(session)["prompts"]], session.title
+
+    before = told()
+    assert before[0] == ["- Mend the gate. Now.", "- Mend the gate. Now.\ufffd\ufffd", "- Mend the gate. Now."] + [
+        "<b>Bold</b> is <i>fine</i>"
+    ]
+    assert before[1] == ["Mend the gate."] * 3 + ["Bold is fine"]
+    assert before[2].endswith("- Mend the gate. Now.")
+    Turn.objects.filter(session=session, index=1).update(prompt=WRAPPED[:2_000])
+    Session.objects.filter(pk=session.pk).update(title=WRAPPED[:120])
+    RunSummaryFillIn.objects.create()
+    monkeypatch.setattr(run_summaries, "FILL_IN_SECONDS", 60.0)
+    run_summaries.fill_in()
+    assert told() == before, "of an older session the same"
+    projections.rebuild(session.pk)
+    assert told() == before
