@@ -107,6 +107,16 @@ def test_a_file_becomes_a_session_and_the_page_says_so(reviewer, workspace):
     assert "by Rosa" in detail
 
 
+def test_a_session_that_broke_off_is_not_called_completed_on_the_page_of_its_file(reviewer):
+    use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}
+    asked = {"type": "user", "uuid": "u1", "sessionId": "s1", "message": {"role": "user", "content": "Go"}}
+    called = asked | {"type": "assistant", "uuid": "u2", "message": {"id": "m1", "role": "assistant", "content": [use]}}
+    lines = (json.dumps(line | {"timestamp": "2026-03-02T09:12:00Z"}).encode() for line in (asked, called))
+    upload(reviewer, ("cut.jsonl", b"\n".join(lines)))
+    page = words(reviewer.get(reverse("import-detail", args=[Import.objects.get().pk])))
+    assert "Broke off" in page and "Completed" not in page
+
+
 def test_several_files_come_at_once(reviewer):
     upload(reviewer, ("one.json", TRANSCRIPT), ("two.json", TRANSCRIPT.replace(b"Restock", b"Sweep")))
     assert set(Import.objects.values_list("filename", flat=True)) == {"one.json", "two.json"}

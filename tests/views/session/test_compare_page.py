@@ -10,7 +10,7 @@ from sessions_app.models import Agent
 from sessions_app.services.log import events, links
 from tests.views.build import session_of, words
 
-from .build import asked, at, said, session_with
+from .build import asked, at, call, said, session_with
 
 
 def turns_of(agent: Agent, title: str, *prompts: str):
@@ -46,6 +46,14 @@ def test_turns_stand_beside_those_with_the_same_prompt(reviewer, agent):
     assert shelf.count("turn") == 1 and "—" in shelf
     assert any(re.match(r"Write 2 3", row) for row in rows)
     assert f"?event={one.turns.get(index=2).first_seq}" in page.content.decode()
+
+
+def test_a_session_that_broke_off_is_not_called_completed_beside_another(reviewer, agent):
+    log = [asked("p", "Go"), call("c", "Bash", {"command": "make"})]
+    one, other = (session_with(agent, log[:n], origin="import", phase="completed") for n in (2, 1))
+    page = reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}")
+    assert "State Broke off No reply" in rows_of(page)
+    assert "Completed" not in words(reviewer.get("/sessions/compare/")), "nor where they are chosen"
 
 
 def test_what_comes_before_the_first_message_stands_beside_its_like_alone(reviewer, agent):

@@ -87,8 +87,8 @@ def test_who_has_a_link_that_ended_is_told_so_and_when(reviewer, shop):
     ShareLink.objects.update(withdrawn_at=None, expires_at="2020-01-01T00:00Z")
     expired = fetch(path)
     assert [answer.status_code for answer in (unknown, withdrawn, expired)] == [404, 410, 410]
-    assert "It showed a session of an agent until 2020-01-01 00:00 UTC." in words(expired)
-    assert "This link was withdrawn" in words(withdrawn) and f"on {ended:%Y-%m-%d %H:%M} UTC." in words(withdrawn)
+    assert "It showed a session of an agent until 2020-01-01 00:00 UTC" in words(expired)
+    assert "This link was withdrawn" in words(withdrawn) and f"on {ended:%Y-%m-%d %H:%M} UTC" in words(withdrawn)
     assert "expired" not in words(unknown) and "session" not in words(unknown)
     for answer in (unknown, withdrawn, expired):
         assert not [name for name in (shop.title, str(shop.pk), "Ada", "/sign-in") if name in answer.page.decode()]
