@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from vcon_app.drafts import EventDraft, Losses, SessionDraft, ToolDraft
 from vcon_app.formats import html, markdown
 
@@ -28,6 +30,15 @@ def test_a_page_says_what_happened_and_leads_to_the_events():
     assert 'id="e2"' in page and '<a class="wrong" href="#e2">' in page
     assert "broke off in the middle of" in page and "<script>" not in page
     assert "no result yet of" in written(html, events("Mend the gate."), phase="active")
+
+
+def test_a_page_of_a_file_that_ends_in_the_middle_of_a_call_does_not_call_it_completed():
+    log = events("Mend the gate.")
+    ended = re.compile(r"<dt>Ended as</dt><dd>([^<]*)</dd>")
+    done = [*log[:3], EventDraft("agent_message", "m", text="Done.")]
+    pages = (written(html, log, "completed"), written(html, done, "completed"), written(html, log, "timed_out"))
+    assert [ended.search(page)[1] for page in pages] == ["broke off", "completed", "timed out"]
+    assert "<dt>Times</dt><dd>in UTC</dd>" in pages[0]
 
 
 def test_a_transcript_says_it_in_its_table():

@@ -42,7 +42,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     yield frame.head(session).encode()
     if shared := options.get("share"):
         yield share.section(shared).encode()
-    yield frame.header(session, total, len(turns) - 1).encode()
+    yield frame.header(session, total, len(turns) - 1, told.ended(session)).encode()
     yield section(told.lines(session)).encode() if total.events else b""
     yield from (piece.encode() for piece in frame.outline(turns))
     yield b"<main>\n"

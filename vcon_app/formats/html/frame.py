@@ -34,12 +34,11 @@ def head(session: SessionDraft) -> str:
     )
 
 
-def header(session: SessionDraft, total: Total, turns: int) -> str:
-    """The session's title, actors, times, totals and errors."""
+def header(session: SessionDraft, total: Total, turns: int, ended_as: str) -> str:
+    """The session's title, actors, times, totals and errors; ``ended_as``: how it ended, in a word."""
     summary = f'<div class="text summary">{markdown.render(session.summary)}</div>' if session.summary.strip() else ""
-    facts = "".join(
-        f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in _facts(session, total, turns) if value
-    )
+    told = _facts(session, total, turns, ended_as)
+    facts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in told if value)
     return f'<header>\n<h1>{escape(title_of(session))}</h1>\n<dl class="facts">{facts}</dl>\n{summary}</header>\n'
 
 
@@ -93,14 +92,14 @@ def plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def _facts(session: SessionDraft, total: Total, turns: int) -> Iterator[tuple[str, str]]:
+def _facts(session: SessionDraft, total: Total, turns: int, ended_as: str) -> Iterator[tuple[str, str]]:
     started, ended = session.started_at or total.started_at, session.ended_at or total.ended_at
     yield "Agent", escape(session.agent_name)
     yield "Started", _time(started) if started else numbers.UNKNOWN
     yield "Times", "in UTC"
     if started and ended and ended > started:
         yield "Took", numbers.duration((ended - started).total_seconds() * 1000)
-    yield "Ended as", escape((session.phase or "").replace("_", " "))
+    yield "Ended as", escape(ended_as)
     yield "Turns", numbers.exact(turns)
     yield "Events", numbers.exact(total.events)
     yield "Tokens", _tokens(total)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from sessions_app.rendering import marks
 from sessions_app.rendering.text import escape
-from sessions_app.summary.card import Ending, Line, Piece, lines_of
+from sessions_app.summary.card import Ending, Line, Piece, how_ended, lines_of
 from sessions_app.summary.findings import Finding
 from sessions_app.summary.state import Summary
 
@@ -35,6 +36,12 @@ class Happened:
     def lines(self, session: SessionDraft) -> list[Line]:
         """The lines of the card."""
         return lines_of(self._summary, Ending(is_over=session.phase != "active"))
+
+    def ended(self, session: SessionDraft) -> str:
+        """How the session ended in a word: as it says itself, but a file that ends in the middle of a call, with an
+        error or without a reply is not called completed."""
+        how = how_ended(self._summary, Ending()) if session.phase == "completed" else ""
+        return str(marks.STATES[how].words) if how in marks.ENDINGS else (session.phase or "").replace("_", " ")
 
     def findings(self) -> list[Finding]:
         """What rules mark, those too that a workspace has turned off."""
