@@ -90,7 +90,7 @@ class Kept:
         """Store it, up to the end of the log."""
         if self._summary is not None:
             write(self._session_id, last_seq, self._summary, self._marked, is_there=self._stored is not None)
-            if self._ending not in (None, ending_of(self._summary)):
+            if self._ending is not None and self._ending != ending_of(self._summary):
                 note_ending(self._session_id, self._summary)
         elif not self._is_begun:  # nothing came that it would tell of
             run(MOVE_ON, [last_seq, self._session_id, self._last_seq])
