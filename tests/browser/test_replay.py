@@ -31,3 +31,16 @@ def test_it_is_played_to_its_end_and_stepped_back(agent, open_page):
     page.keyboard.press("ArrowLeft")
     assert wait_until(lambda: page.locator("#e-64").is_hidden(), PATIENCE)
     assert wait_until(lambda: page.evaluate("location.search") == "?replay=63", PATIENCE)
+
+
+def test_its_clock_is_that_of_the_page(agent, open_page):
+    """A step by key showed UTC where the step before it, written by the server, was in the zone of the reader."""
+    session = session_with(agent, [asked("p", "Go", 0), said("m", "One", 1), said("e", "Two", 2)])
+    page = open_page(f"{path_of(session)}?replay=2", timezone_id="Asia/Tokyo")
+    page.reload()  # the zone is told to the server by the first page
+    page.locator("#replay [data-go=play]").wait_for()
+    shown = page.locator("#replay [data-time]")
+    before, row = shown.inner_text(), page.locator("#e-3 .when")
+    page.keyboard.press("ArrowRight")
+    assert wait_until(lambda: page.locator("#e-3").is_visible(), PATIENCE)
+    assert shown.inner_text()[:2] == before[:2] == row.inner_text()[:2]

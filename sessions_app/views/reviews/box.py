@@ -53,6 +53,10 @@ class Shown:
     url: str
     is_mine: bool
     may_delete: bool
+    edited: str = ""
+    """What its author made of it, and was refused."""
+    answer: str = ""
+    """What somebody wrote in reply to it, and was refused."""
     replies: list[Shown] = field(default_factory=list)
 
 
@@ -68,7 +72,9 @@ class Entered:
     first: str = ""
     last: str = ""
     parent: str = ""
-    """Id of the comment that it replies to, or that is edited."""
+    """Id of the comment that it replies to."""
+    edited: str = ""
+    """Id of the comment that is edited."""
 
 
 @require_safe
@@ -92,14 +98,17 @@ def show(
 
 def after(request: access.DeskRequest, session: Session) -> HttpResponse:
     """What a form of the box answers: the box in its place, or the page again without JavaScript."""
-    return show(request, session) if wants_fragment(request) else redirect(f"{event_url(session, None)}#review")
+    if wants_fragment(request):
+        return show(request, session)
+    queue = _queue(request, session)
+    return redirect(f"{event_url(session, None)}{f'?queue={queue.pk}' if queue else ''}#review")
 
 
 def context_of(request: access.DeskRequest, session: Session, entered: Entered) -> dict[str, Any]:
     """Everything that the box shows, in a number of queries that does not grow with what was said."""
     review = queries.review_of(session)
     mine = review.of(request.member.user_id)
-    threads = [_thread(one, session, request.member) for one in comment_queries.threads_of(session)]
+    threads = [_thread(one, session, request.member, entered) for one in comment_queries.threads_of(session)]
     open_ones = [one for one in threads if not one.comment.resolved_at]
     may = Role(request.member.role).covers(Role.REVIEWER)
     return {
@@ -137,18 +146,20 @@ def html_of(words: str) -> SafeString:
     return mark_safe(markdown.render(words))  # noqa: S308 - sanitised by an allow-list
 
 
-def _thread(thread: comment_queries.Thread, session: Session, member: Member) -> Shown:
-    shown = _comment(thread.comment, session, member)
-    shown.replies.extend(_comment(one, session, member) for one in thread.replies)
+def _thread(thread: comment_queries.Thread, session: Session, member: Member, entered: Entered) -> Shown:
+    shown = _comment(thread.comment, session, member, entered)
+    shown.replies.extend(_comment(one, session, member, entered) for one in thread.replies)
     return shown
 
 
-def _comment(comment: Comment, session: Session, member: Member) -> Shown:
+def _comment(comment: Comment, session: Session, member: Member, entered: Entered) -> Shown:
     is_mine = comment.user_id == member.user_id
     is_admin = Role(member.role).covers(Role.ADMIN)
     return Shown(
         comment, html_of(comment.text), event_url(session, comment.first_seq) if comment.first_seq else "",
         is_mine and not comment.deleted_at, (is_mine or is_admin) and not comment.deleted_at,
+        entered.comment if entered.edited == str(comment.pk) else "",
+        entered.comment if entered.parent == str(comment.pk) else "",
     )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def change(request: access.DeskRequest, agent_id: UUID, session_id: UUID, commen
     except NotAllowed as refused:
         raise PermissionDenied(f"{refused}.") from None
     except Refused as refused:
-        return show(request, session, Entered({"comment": str(refused)}, comment=words, parent=str(comment.pk)), 422)
+        return show(request, session, Entered({"comment": str(refused)}, comment=words, edited=str(comment.pk)), 422)
     return after(request, session)
 
 

@@ -83,7 +83,7 @@ function draw(at) {
   const time = bar().querySelector("[data-time]");
   bar().querySelector("[data-at]").textContent = counted(point);
   bar().querySelector("input[type=range]").value = point;
-  time.textContent = at ? new Date(at).toISOString().slice(11, 19) : "";
+  time.textContent = at ? new Date(at).toLocaleTimeString("en-GB") : "";
   bar().querySelector("[data-go=leave]").href = `${base()}?event=${point}#e-${point}`;
   const now = performance.now();
   if (playing && now - addressed < ADDRESS) return;

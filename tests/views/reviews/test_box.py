@@ -190,3 +190,28 @@ def test_save_and_next_goes_through_a_queue_to_its_end(reviewer, agent):
     assert answer.url == f"/reviews/queues/{queue.pk}/"
     assert "Nothing is left for you in All." in words(reviewer.get(answer.url))
     assert not TakenSession.objects.exists()
+
+
+def test_any_form_of_the_box_goes_on_with_the_queue(reviewer, agent):
+    """It was lost with the first reply: the button to the next session was gone."""
+    first, _ = (session_of(agent, title=title) for title in ("First", "Second"))
+    queue = queues.make(member("Rosa"), queues.Rules("All"), by=audit.COMMAND)
+    post(reviewer, first, "comments", {"text": "Why?"})
+    page = reviewer.get(f"{path_of(first)}?queue={queue.pk}").content.decode()
+    assert f'href="{path_of(first)}/review?queue={queue.pk}"' in page, "without scripts the box is a page of its own"
+    box = reviewer.get(f"{path_of(first)}/review?queue={queue.pk}").content.decode()
+    forms = box.split("<main", 1)[1].split("</main>", 1)[0].split("<form")[1:]
+    assert len(forms) >= 7 and [form for form in forms if f'name="queue" value="{queue.pk}"' not in form] == []
+    answer = post(reviewer, first, "verdict", {"verdict": "pass", "queue": str(queue.pk)})
+    assert answer.url == f"{path_of(first)}?queue={queue.pk}#review"
+
+
+def test_a_reply_and_an_edit_that_are_refused_stay_where_they_were_written(reviewer, read):
+    post(reviewer, read, "comments", {"text": "Why?"})
+    comment, long = Comment.objects.get(), "Because " * 3_000
+    answer = post(reviewer, read, "comments", {"text": long, "parent": str(comment.pk)}, **HTMX).content.decode()
+    assert "Because" in answer.split('name="parent"')[1].split("</form>")[0]
+    answer = post(reviewer, read, f"comments/{comment.pk}", {"do": "edit", "text": long}, **HTMX).content.decode()
+    assert "Because" in answer.split('value="edit"')[1].split("</form>")[0]
+    assert answer.count("Because Because") == long.count("Because Because"), "and nowhere else"
+    assert Comment.objects.get().text == "Why?"
