@@ -60,7 +60,7 @@ def form(request: access.DeskRequest, read: ReadFilter) -> dict[str, Any]:
         "rules": [rule for rule in RULES if rule.name not in request.member.workspace.rules_off],
         "verdicts": VERDICTS,
         "people": people,
-        "days": [DayField.of(read, "from", gettext("Started from (UTC)")), DayField.of(read, "to", gettext("to"))],
+        "days": day_fields(read.values, read.errors, gettext("Started from (UTC)")),
         "periods": periods(read),
         "orders": orders(read),
     }
@@ -81,10 +81,17 @@ class DayField:
     has_calendar: bool
     is_bad: bool
 
-    @classmethod
-    def of(cls, read: ReadFilter, name: str, label: str) -> DayField:
-        value, is_bad = read.values[name], name in read.errors
-        return cls(name, label, value, not is_bad and len(value) in (0, DAY), is_bad)
+
+def day_fields(values: Mapping[str, str], errors: Mapping[str, str], first: str) -> list[DayField]:
+    """The fields "from", which is called ``first``, and "to" of a filter, by its values and what is wrong with them."""
+    return [
+        _day_field(name, label, values[name], name in errors)
+        for name, label in (("from", first), ("to", gettext("to")))
+    ]
+
+
+def _day_field(name: str, label: str, value: str, is_bad: bool) -> DayField:
+    return DayField(name, label, value, not is_bad and len(value) in (0, DAY), is_bad)
 
 
 @dataclass(frozen=True)

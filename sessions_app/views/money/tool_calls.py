@@ -14,6 +14,7 @@ from sessions_app.queries.sessions import session_filter
 from sessions_app.queries.sessions.conditions import BadFilter
 
 from .. import access
+from ..filter_fields import day_fields
 from ..pages import page_or_fragment, wants_fragment
 from ..tables import CSV_ROWS, before, csv_response, uuid_in
 
@@ -29,6 +30,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     values, wanted, errors = _filter(request.GET)
     context: dict[str, Any] = {
         "values": values, "errors": errors, "is_narrow": any(values.values()), "statuses": STATUSES,
+        "days": day_fields(values, errors, gettext("From (UTC)")),
     }  # fmt: skip
     if not errors:
         found = queries.calls(request.member.workspace_id, wanted)
@@ -81,7 +83,7 @@ def _value(name: str, value: str) -> Any:
         return session_filter.moment(name, value)
     if name == "session":
         if (session_id := uuid_in(value)) is None:
-            raise BadFilter(name, gettext('"%(value)s" is no session id') % {"value": value})
+            raise BadFilter(name, gettext('"%(value)s" is no session id') % {"value": value[: session_filter.SHOWN]})
         return session_id
     return value
 

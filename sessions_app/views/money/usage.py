@@ -18,6 +18,7 @@ from sessions_app.models import Agent, Session
 from sessions_app.queries.money.usage import Period, Used
 
 from .. import access
+from ..filter_fields import day_fields
 from ..pages import page_or_fragment
 from ..tables import csv_response
 from . import bars, pictures, reconciling
@@ -54,6 +55,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
         "asked": asked, "pictures": _pictures(asked), "periods": _periods(asked),
         "query": asked.query(),
         "agents": agent_choices(request), "origins": Session.Origin.choices,
+        "days": day_fields(asked.values, asked.errors, gettext("From (UTC)")),
     }  # fmt: skip
     if not asked.errors:
         context |= _table_context(request, asked)
