@@ -408,3 +408,16 @@ def test_a_session_is_asked_for_while_the_button_of_the_mouse_is_down_and_not_se
     row.click(delay=200)
     page.wait_for_url(f"**{path}")
     assert page.evaluate("performance.getEntriesByType('navigation')[0].deliveryType") == "navigational-prefetch"
+
+
+def test_what_came_of_a_form_has_the_focus_so_that_a_screen_reader_reads_it(open_page, agent):
+    """The page comes with it, and a live region that comes with a page is no change: nobody was told."""
+    session_of(agent, title="Order 4711")
+    page = open_page("/sessions/")
+    page.locator("main input[type=checkbox][form=bulk]").check()
+    page.locator("#bulk input[name=tag]").fill("vip")
+    page.locator("#bulk button[value=tag]").click()
+    expect(page.get_by_text("1 session tagged.")).to_be_visible()
+    assert page.evaluate("document.activeElement.innerText").strip() == "1 session tagged."
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.matches('[data-row]')")
