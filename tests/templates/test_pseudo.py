@@ -7,7 +7,7 @@ import re
 import pytest
 from django.test import Client
 
-from sessions_app.models import Agent, Member, Role
+from sessions_app.models import Agent, AgentVersion, Member, Role, Session
 from sessions_app.services import agents, audit, workspaces
 from sessions_app.services.approvals import decisions
 from sessions_app.services.people import members
@@ -21,7 +21,7 @@ from . import pseudo
 
 PAGES = [
     "/", "/agents/", "/agents/AGENT/", "/agents/AGENT/chat/", "/agents/AGENT/build/", "/agents/AGENT/edit/",
-    "/agents/AGENT/versions/", "/agents/AGENT/versions/1/", "/agents/+/",
+    "/agents/AGENT/versions/", "/agents/AGENT/versions/?from=1&to=2", "/agents/AGENT/versions/1/", "/agents/+/",
     "/approvals/", "/approvals/CARD/", "/approvals/CARD/always",
     "/approvals/reasons/", "/approvals/DECIDED/", "/audit/", "/audit/?from=x", "/oversight/", "/stops/",
     "/sessions/", "/sessions/?status=idle&origin=api&verdict=none&from=x", "/sessions/compare/",
@@ -102,7 +102,10 @@ def reader(agent) -> Client:
 @pytest.fixture
 def address(reader, agent):
     """The address of a page, its capitals filled in."""
-    session, other = session_of(agent, "Το δέμα", errors=1), session_of(agent, "Άλλο")
+    session = session_of(agent, "Το δέμα", errors=1)
+    other = session_of(agent, "Άλλο")
+    AgentVersion.objects.create(agent=agent, version=2, definition=agents.definition_of(agent))
+    Session.objects.filter(pk=other.pk).update(agent_version=2)
     card = asks(session, tool="δέμα", arguments={"ποσό": 4}, context="Λόγος")
     decided = asks(other, tool="δέμα")
     member = Member.objects.get()

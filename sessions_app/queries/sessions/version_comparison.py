@@ -9,6 +9,7 @@ from statistics import fmean, variance
 from uuid import UUID
 
 from sessions_app.models import Session
+from sessions_app.phrases import gettext as _
 
 LOOKED_AT = 1_000
 """Sessions of the agent, the last ones, among which those of the two versions are taken."""
@@ -85,15 +86,15 @@ def _passed(session: Session) -> float | None:
 
 
 MEANS: tuple[tuple[str, str, Callable[[Session], float | None]], ...] = (
-    ("Cost", "dollars", _cost),
-    ("Tokens", "tokens", lambda session: session.total_tokens),
-    ("Duration", "seconds", _seconds),
-    ("Turns", "number", lambda session: session.turn_count),
-    ("Tool calls", "number", lambda session: session.tool_call_count),
+    (_("Cost"), "dollars", _cost),
+    (_("Tokens"), "tokens", lambda session: session.total_tokens),
+    (_("Duration"), "seconds", _seconds),
+    (_("Turns"), "number", lambda session: session.turn_count),
+    (_("Tool calls"), "number", lambda session: session.tool_call_count),
 )
 SHARES: tuple[tuple[str, Callable[[Session], float | None]], ...] = (
-    ("With errors", lambda session: float(session.error_count > 0)),
-    ("Passed review", _passed),
+    (_("With errors"), lambda session: float(session.error_count > 0)),
+    (_("Passed review"), _passed),
 )
 
 
