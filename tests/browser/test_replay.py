@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from config.database.postgres import wait_until
@@ -44,3 +46,24 @@ def test_its_clock_is_that_of_the_page(agent, open_page):
     page.keyboard.press("ArrowRight")
     assert wait_until(lambda: page.locator("#e-3").is_visible(), PATIENCE)
     assert shown.inner_text()[:2] == before[:2] == row.inner_text()[:2]
+
+
+def test_its_slider_leads_to_any_event_by_pointer_and_by_keys(agent, open_page):
+    """It led to where the replay stood: what stops the replay drew it there before it was read."""
+    session = session_with(agent, [asked("p", "Go", 0), *(said(f"m{n}", f"Step {n}", n) for n in range(20))])
+    page = open_page(f"{path_of(session)}?replay=2")
+    page.locator("#replay [data-go=play]").wait_for()
+    slider = page.locator("#replay input[type=range]")
+    box = slider.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_url(re.compile(r"replay=(9|1[0-3])$"))
+    at = int(page.url.rsplit("=", 1)[1])
+    assert wait_until(lambda: page.evaluate("document.activeElement.type") == "range", PATIENCE)
+    assert f"event {at} of 21" in page.locator("#replay").inner_text()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile(f"replay={at + 1}$"))
+    assert wait_until(lambda: page.locator(f"#e-{at + 1}").is_visible(), PATIENCE)
+    assert wait_until(lambda: page.evaluate("document.activeElement.type") == "range", PATIENCE)
+    page.keyboard.press("Space")
+    assert page.locator("#replay [data-go=play]").get_attribute("aria-pressed") == "true"
+    assert page.locator("#replay [role=status]").get_attribute("aria-live") == "off"

@@ -18,6 +18,7 @@ let follows = true; // whether the page scrolls along
 let steps = []; // [seq, ms or null] in order, without gaps
 let addressed = 0;
 
+const SLIDER = "#replay input[type=range]";
 const isOn = () => Boolean(bar());
 const address = (seq) => `${base()}?replay=${seq}`;
 
@@ -140,6 +141,7 @@ function mark() {
   const button = bar()?.querySelector("[data-go=play]");
   if (!button) return;
   button.setAttribute("aria-pressed", String(playing));
+  bar().querySelector("[role=status]").ariaLive = playing ? "off" : "polite"; // not every event is read aloud
   button.querySelector("span").textContent = playing ? gettext("Pause") : gettext("Play");
 }
 
@@ -166,6 +168,12 @@ async function stepBy(by) {
   const first = Math.min(...rowsOf().map((row) => Number(row.dataset.seq)));
   if (to[0] < first) await go(address(to[0]));
   else await moveTo(to);
+}
+
+// Whoever moves the slider by keys goes on with it: the bar comes anew with the rows.
+function jumpTo(seq) {
+  stop();
+  guarded(async () => { await go(address(seq)); document.querySelector(SLIDER)?.focus({ preventScroll: true }); });
 }
 
 function faster(by) {
@@ -198,18 +206,20 @@ document.addEventListener("click", (event) => {
   action();
 });
 document.addEventListener("change", (event) => {
-  if (event.target.matches("#replay input[type=range]")) { stop(); guarded(() => go(address(event.target.value))); }
+  if (event.target.matches(SLIDER)) jumpTo(event.target.value);
   if (event.target.matches("#replay select")) faster(0);
 });
 document.addEventListener("input", (event) => {
-  if (event.target.matches("#replay input[type=range]")) bar().querySelector("[data-at]").textContent = counted(Number(event.target.value));
+  if (event.target.matches(SLIDER)) bar().querySelector("[data-at]").textContent = counted(Number(event.target.value));
 });
 
 const keys = { " ": toggle, ArrowRight: actions.on, ArrowLeft: actions.back, "+": () => faster(1), "-": () => faster(-1) };
 document.addEventListener("keydown", (event) => {
   if (!isOn() || !keys[event.key] || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const pressed = event.target.closest("a, button, summary");
-  if (isTyping(event.target) || event.target.matches("input, select, audio") || (event.key === " " && pressed && pressed.dataset.go !== "play")) return;
+  const slides = event.key === " " && event.target.matches(SLIDER); // a slider does nothing with a space
+  const isOwn = isTyping(event.target) || event.target.matches("input, select, audio"); // of what has the focus
+  if ((isOwn && !slides) || (event.key === " " && pressed && pressed.dataset.go !== "play")) return;
   event.preventDefault();
   keys[event.key]();
 }, { capture: true });
