@@ -57,7 +57,7 @@ def sessions_in(queue: ReviewQueue) -> QuerySet[Session]:
     """All sessions of a queue, reviewed or not. Raises ``BadFilter`` for a filter that cannot be understood."""
     query = QueryDict(queue.filter)
     if unknown := session_filter.unknown(query):
-        raise BadFilter(unknown[0], f'the list of sessions knows no filter "{unknown[0]}"')
+        raise BadFilter(unknown[0], f'the list of sessions knows no filter "{unknown[0][: session_filter.SHOWN]}"')
     read = session_filter.read(query)
     for field, told in read.errors.items():
         raise BadFilter(field, told)
@@ -80,10 +80,21 @@ def left_in(queue: ReviewQueue) -> QuerySet[Session]:
 
 def next_for(queue: ReviewQueue, member: Member) -> Session | None:
     """The oldest session left that this member has not reviewed, and that nobody else is at or is to do."""
-    mine = Verdict.objects.filter(session=OuterRef("pk"), user_id=member.user_id, is_current=True).exclude(says="")
     taken = TakenSession.objects.filter(session=OuterRef("pk"), until__gt=timezone.now()).exclude(member=member)
-    found = left_in(queue).filter(Q(assignee=None) | Q(assignee=member)).exclude(Exists(mine)).exclude(Exists(taken))
+    left = left_in(queue).filter(Q(assignee=None) | Q(assignee=member))
+    found = left.exclude(_reviewed_by(member)).exclude(Exists(taken))
     return found.order_by(STARTED, F("id")).first()
+
+
+def assigned_to(member: Member) -> QuerySet[Session]:
+    """What a member is to review, the oldest first: until they have said what they think, whatever others said."""
+    here = Session.objects.filter(assignee=member).exclude(_reviewed_by(member)).select_related("agent")
+    return here.defer("source_record").order_by(STARTED, "id")
+
+
+def _reviewed_by(member: Member) -> Exists:
+    mine = Verdict.objects.filter(session=OuterRef("pk"), user_id=member.user_id, is_current=True)
+    return Exists(mine.exclude(says=""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def add(
     else:
         about = _range(session, about)
     if Comment.objects.filter(session=session).count() >= MOST:
-        raise Refused("text", f"this session has {MOST:,} comments already")
+        raise Refused("text", f"is one too many: the session has {MOST:,} already")
     made = Comment.objects.create(
         workspace_id=session.workspace_id, session=session, first_seq=about.first, last_seq=about.last, parent=parent,
         user_id=member.user_id, by=text(str(member)), text=words,
@@ -100,7 +100,7 @@ def _own(comment: Comment, member: Member, *, admins_too: bool = False) -> Comme
     if found.user_id != member.user_id and not is_admin:
         raise NotAllowed("this comment is somebody else's; only they change it")
     if found.deleted_at:
-        raise Refused("text", "this comment was deleted")
+        raise Refused("text", "was deleted meanwhile")
     return found
 
 

@@ -183,7 +183,11 @@ def verdict(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Ht
     try:
         verdicts.give(session.pk, request.member, said, by=access.actor(request))
     except Refused as refused:
-        told = gettext("Choose pass, fail or unsure.") if refused.field == "verdict" and not said.says else str(refused)
+        told = f"{refused}."
+        if refused.field == "verdict" and not said.says:
+            told = gettext("Choose pass, fail or unsure.")
+        elif refused.field == "note":
+            told = gettext("The note %(why)s.") % {"why": refused}
         errors = {FIELDS.get(refused.field, "verdict"): told}
         return show(request, session, Entered(errors, said.says, said.note, scores), 422)
     queue = _queue(request, session)

@@ -32,7 +32,7 @@ def add(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpRe
         answered = _comment(request, session, parent) if parent else None
         comments.add(session.pk, request.member, words, about, answered, by=access.actor(request))
     except Refused as refused:
-        entered = Entered({"comment": str(refused)}, comment=words, first=first, last=last, parent=parent)
+        entered = Entered({"comment": _told(refused)}, comment=words, first=first, last=last, parent=parent)
         return show(request, session, entered, 422)
     return after(request, session)
 
@@ -57,8 +57,13 @@ def change(request: access.DeskRequest, agent_id: UUID, session_id: UUID, commen
     except NotAllowed as refused:
         raise PermissionDenied(f"{refused}.") from None
     except Refused as refused:
-        return show(request, session, Entered({"comment": str(refused)}, comment=words, edited=str(comment.pk)), 422)
+        return show(request, session, Entered({"comment": _told(refused)}, comment=words, edited=str(comment.pk)), 422)
     return after(request, session)
+
+
+def _told(refused: Refused) -> str:
+    """Why, in a whole sentence: no label stands before it, as before a refusal in a form."""
+    return gettext("The comment %(why)s.") % {"why": refused} if refused.field == "text" else f"{refused}."
 
 
 def _event(value: str) -> int | None:

@@ -16,11 +16,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from sessions_app.models import ReviewQueue, Role, Session, Verdict
+from sessions_app.models import ReviewQueue, Role, Verdict
 from sessions_app.models.session_order import STARTED
 from sessions_app.queries.reviews import comments as comment_queries
 from sessions_app.queries.reviews import queues as queries
 from sessions_app.queries.sessions.conditions import BadFilter
+from sessions_app.queries.sessions.run_summaries import note_summaries
 from sessions_app.services.reviews import queues
 from sessions_app.services.reviews.problems import Refused
 
@@ -87,12 +88,13 @@ def index(request: access.DeskRequest) -> HttpResponse:
 
 
 def _index(request: access.DeskRequest, form: QueueForm, status: int = 200) -> HttpResponse:
-    here = Session.objects.filter(assignee=request.member, verdict="").select_related("agent").defer("source_record")
     listed = list(queries.open_queues(request.member.workspace_id))
     mentions = list(comment_queries.mentions_of(request.member)[: MENTIONS + 1])
+    mine = list(queries.assigned_to(request.member)[:ROWS])
+    note_summaries(mine, request.member.workspace.rules_off)
     context = {
         "form": form, "queues": listed, "rules": rules_in_words(listed, request.member.workspace_id),
-        "mine": list(here.order_by(STARTED, "id")[:ROWS]),
+        "mine": mine,
         "mentions": mentions[:MENTIONS], "more_mentions": len(mentions) > MENTIONS,
         "may_review": Role(request.member.role).covers(Role.REVIEWER), "ready": READY, "is_bound": form.is_bound,
     }  # fmt: skip
@@ -107,8 +109,9 @@ def queue(request: access.DeskRequest, queue_id: UUID) -> HttpResponse:
     context: dict[str, Any] = {"queue": found, "may_review": Role(request.member.role).covers(Role.REVIEWER)}
     context["rules"] = rules_in_words([found], request.member.workspace_id)
     try:
-        left = queries.left_in(found).order_by(STARTED, "id")[: ROWS + 1]
-        context |= {"sessions": left[:ROWS], "progress": queries.progress_of(found)}
+        left = list(queries.left_in(found).order_by(STARTED, "id")[: ROWS + 1])
+        note_summaries(left, request.member.workspace.rules_off)
+        context |= {"sessions": left[:ROWS], "has_more": len(left) > ROWS, "progress": queries.progress_of(found)}
         context |= {"agreement": queries.agreement_in(found)}
     except BadFilter as bad:
         context["problem"] = f"{bad.field}: {bad}"

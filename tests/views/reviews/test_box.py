@@ -215,3 +215,15 @@ def test_a_reply_and_an_edit_that_are_refused_stay_where_they_were_written(revie
     assert "Because" in answer.split('value="edit"')[1].split("</form>")[0]
     assert answer.count("Because Because") == long.count("Because Because"), "and nowhere else"
     assert Comment.objects.get().text == "Why?"
+
+
+def test_why_something_was_refused_is_a_whole_sentence(reviewer, read):
+    """No label stands before it in the box: "is empty; say something" was all that a page said."""
+    assert "The comment is empty; say something." in words(post(reviewer, read, "comments", {"text": " "}, **HTMX))
+    long = {"verdict": "pass", "note": "x" * 10_001}
+    assert "The note has 10,001 characters; use at most 10,000." in words(post(reviewer, read, "verdict", long, **HTMX))
+    post(reviewer, read, "comments", {"text": "Why?"})
+    change = f"comments/{Comment.objects.get().pk}"
+    post(reviewer, read, change, {"do": "delete"})
+    refused = post(reviewer, read, change, {"do": "edit", "text": "Or not"}, **HTMX)
+    assert "The comment was deleted meanwhile." in words(refused)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 
-from sessions_app.models import Member, ReviewQueue, Rubric
+from sessions_app.models import Member, ReviewQueue, Rubric, Session
 from sessions_app.services import audit
-from sessions_app.services.reviews import rubrics, verdicts
+from sessions_app.services.reviews import assignments, rubrics, verdicts
+from sessions_app.views.reviews import queues as pages
 
 from ..build import session_of, words
+from ..session.build import asked, session_with
 
 
 def member(name: str) -> Member:
@@ -28,6 +30,38 @@ def test_a_queue_is_made_shown_counted_and_closed(reviewer, viewer, charlie, age
     assert viewer.post(f"{place}next").status_code == viewer.post(f"{place}close").status_code == 403
     reviewer.post(f"{place}close")
     assert "Closed" in words(reviewer.get(place)) and reviewer.post(f"{place}next").status_code == 404
+
+
+def test_a_queue_without_a_session_is_not_said_to_be_reviewed(reviewer, agent):
+    place = reviewer.post("/reviews/", {"name": "Odd", "filter": "agent=nobody", "percent": "100", "wanted": "1"}).url
+    page = words(reviewer.get(place))
+    assert "No session is in this queue yet." in page and "is reviewed" not in page and "0 of 0" not in page
+    assert "Seed" not in page, "it chooses nothing where all are chosen"
+    assert "no sessions yet" in words(reviewer.get(f"{place}progress"))
+
+
+def test_a_queue_says_how_sessions_ended_as_their_list_does_and_that_more_follow(reviewer, agent, monkeypatch):
+    broken = session_with(agent, [asked("p", "Deploy it")], title="Unanswered")
+    Session.objects.filter(pk=broken.pk).update(status="idle", phase="completed", origin="import")
+    assignments.assign([broken.pk], member("Rosa"), member("Rosa"), by=audit.COMMAND)
+    place = reviewer.post("/reviews/", {"name": "All", "filter": "", "percent": "100", "wanted": "1"}).url
+    listed = words(reviewer.get("/sessions/"))
+    assert "No reply Unanswered" in listed
+    assert "No reply Unanswered" in words(reviewer.get(place))
+    assert "No reply Unanswered" in words(reviewer.get("/reviews/"))
+    assert "more follow them" not in words(reviewer.get(place))
+    monkeypatch.setattr(pages, "ROWS", 1)
+    session_of(agent, title="Another")
+    assert "more follow them" in words(reviewer.get(place))
+
+
+def test_what_is_assigned_waits_until_the_one_it_is_assigned_to_has_said_something(reviewer, admin, agent):
+    session = session_of(agent, title="Order 4711")
+    assignments.assign([session.pk], member("Rosa"), member("Ada"), by=audit.COMMAND)
+    verdicts.give(session.pk, member("Ada"), verdicts.Said("pass"), by=audit.COMMAND)
+    assert "Order 4711" in words(reviewer.get("/reviews/")), "somebody else's verdict is not hers"
+    verdicts.give(session.pk, member("Rosa"), verdicts.Said("pass"), by=audit.COMMAND)
+    assert "Order 4711" not in words(reviewer.get("/reviews/"))
 
 
 def test_a_rule_that_means_nothing_is_told_at_its_field(reviewer):
