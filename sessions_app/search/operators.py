@@ -109,14 +109,17 @@ def without(typed: str, clause: Clause) -> str:
 
 
 def moment(value: str, *, to_end: bool = False) -> datetime:
-    """A day or a moment, UTC unless it says otherwise; ``to_end``: the end of the day. Raises ``ValueError``."""
+    """A day or a moment in UTC, which it is unless it says otherwise; ``to_end``: the end of the day.
+
+    Raises ``ValueError``, also for a moment that is none in UTC: midnight of the first day of the calendar in Samoa.
+    """
     try:
         at = datetime.fromisoformat(value)
         if to_end and len(value) <= len("2026-01-31"):
             at += timedelta(days=1)
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise ValueError(f'"{value[:60]}" is no date; write it as 2026-01-31 or 2026-01-31T09:30Z') from None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _clauses(name: str, match: re.Match[str]) -> list[Clause]:

@@ -14,7 +14,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Session
-from sessions_app.queries.sessions import comparison
+from sessions_app.queries.sessions import comparison, session_filter
+from sessions_app.queries.sessions.run_summaries import note_summaries
 from sessions_app.services.log import file_changes
 
 from . import access
@@ -37,14 +38,11 @@ def index(request: access.DeskRequest) -> HttpResponse:
     if len(found) < len(ids):
         raise Http404
     context: dict[str, Any] = {"problems": problems, "compared": found, "most": comparison.MOST}
-    if len(found) == 1:
-        context["candidates"] = [(one, _address([found[0], one])) for one in comparison.candidates(found[0])]
-    elif found:
+    others = comparison.candidates(found[0]) if 0 < len(found) < comparison.MOST else []
+    note_summaries([*found, *others], request.member.workspace.rules_off)
+    context["candidates"] = [(one, _address([*found, one])) for one in others if one not in found]
+    if len(found) > 1:
         context |= _compared(found)
-        if len(found) < comparison.MOST:
-            context["candidates"] = [
-                (one, _address([*found, one])) for one in comparison.candidates(found[0]) if one not in found
-            ]
     return render(request, "compare/index.html", context, status=400 if problems else 200)
 
 
@@ -72,7 +70,8 @@ def _ids(request: HttpRequest) -> tuple[list[UUID], list[str]]:
             ids[UUID(text)] = None
         except ValueError:
             problems.append(
-                gettext('"%(value)s" is no session; paste its id or the address of its page') % {"value": value}
+                gettext('"%(value)s" is no session; paste its id or the address of its page')
+                % {"value": value[: session_filter.SHOWN]}
             )
     if len(ids) > comparison.MOST:
         problems.append(

@@ -14,7 +14,7 @@ from sessions_app.compiled import Compiled
 from sessions_app.models import Agent, Session
 from sessions_app.queries import members
 from sessions_app.queries.sessions.conditions import VERDICTS, BadFilter, read_typed
-from sessions_app.queries.sessions.session_filter import ReadFilter
+from sessions_app.queries.sessions.session_filter import SHOWN, ReadFilter
 from sessions_app.queries.sessions.session_list import DEFAULT_SORT, RELEVANCE
 from sessions_app.search import operators
 from sessions_app.summary.findings import RULES
@@ -111,8 +111,13 @@ def chips(read: ReadFilter, people: Mapping[str, str]) -> list[Chip]:
     ]
     shown = {(name, value) for name, value, _ in QUICK}
     on = [(name, value) for name in NAMED if (value := read.values[name]) and (name, value) not in shown]
-    others = [Chip(words_of(name, value, people), True, read.query(**{name: ""})) for name, value in on]
+    others = [Chip(_said(read, name, value, people), True, read.query(**{name: ""})) for name, value in on]
     return quick + others + _typed(read)
+
+
+def _said(read: ReadFilter, name: str, value: str, people: Mapping[str, str]) -> str:
+    """A filter in words, or, of a value that means nothing, as it stands in the address: anybody can send one."""
+    return f'{name}="{value[:SHOWN]}"' if name in read.errors else words_of(name, value, people)
 
 
 def _typed(read: ReadFilter) -> list[Chip]:

@@ -128,7 +128,7 @@ CHOICES |= {"finding": list(run_findings.CHOICES), "ended": list(ENDINGS)}
 def check_choice(name: str, value: Any) -> None:
     """Raises ``BadFilter`` where a filter has only certain values, and this is none of them."""
     if name in CHOICES and value not in CHOICES[name]:
-        raise BadFilter(name, f'"{value}" is no {name}; use one of {", ".join(CHOICES[name])}')
+        raise BadFilter(name, f'"{value[:60]}" is no {name}; use one of {", ".join(CHOICES[name])}')
 
 
 def read_typed(typed: str) -> operators.Read:

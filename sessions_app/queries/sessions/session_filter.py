@@ -12,8 +12,8 @@ from django.http import QueryDict
 
 from sessions_app.search import operators
 
-from .conditions import BadFilter, assignee_id
-from .session_list import DEFAULT_SORT, SessionFilter
+from .conditions import BadFilter, assignee_id, check_choice
+from .session_list import DEFAULT_SORT, SessionFilter, check_order
 
 NAMES = (
     "agent", "ended", "status", "origin", "tag", "q", "from", "to", "min_cost", "has_errors", "needs_approval",
@@ -33,6 +33,8 @@ LABELS = {
 BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 MOST = 1_000
 """Characters of one value."""
+SHOWN = 60
+"""Characters of a value that the sentence about it shows: anybody can send somebody an address with a long one."""
 MOST_COST = Decimal(10) ** 9
 PLACES = ("cursor", "totals", "columns", "view")
 """What stands in the address of the list beside the filter."""
@@ -51,7 +53,7 @@ class ReadFilter:
     @property
     def problems(self) -> list[tuple[str, str]]:
         """Errors by the labels that the form has for the fields."""
-        return [(LABELS.get(name, name.capitalize()), told) for name, told in self.errors.items()]
+        return [(_label(name), told) for name, told in self.errors.items()]
 
     @property
     def kept(self) -> list[tuple[str, str]]:
@@ -93,6 +95,11 @@ def read(query: QueryDict, reader: UUID | None = None) -> ReadFilter:
     return ReadFilter(SessionFilter(**wanted), values, errors)
 
 
+def _label(name: str) -> str:
+    """What the form calls a filter; a name that is none of ours is quoted, for anybody can put one into an address."""
+    return LABELS.get(name, name.capitalize()) if name in NAMES or name in PLACES else f'"{name[:SHOWN]}"'
+
+
 def unknown(query: QueryDict) -> list[str]:
     """Names in a saved query string that the list does not know, or not any more."""
     return [name for name in query if name not in NAMES and name not in PLACES]
@@ -107,12 +114,15 @@ def _read(name: str, value: str, reader: UUID | None) -> Any:
         return _dollars(value)
     if name in ("has_errors", "needs_approval"):
         if value.lower() not in BOOLEANS:
-            raise BadFilter(name, f'"{value}" is neither true nor false')
+            raise BadFilter(name, f'"{value[:SHOWN]}" is neither true nor false')
         return BOOLEANS[value.lower()]
     if name == "import":
         return _import(value)
+    if name == "sort":
+        check_order(value)
+    check_choice(name, value)
     if name == "fold" and value != "no":
-        raise BadFilter("fold", f'"{value[:40]}" folds nothing; use no, or leave it out')
+        raise BadFilter("fold", f'"{value[:SHOWN]}" folds nothing; use no, or leave it out')
     return _assignee(value, reader) if name == "assignee" else value
 
 
@@ -120,7 +130,7 @@ def _import(value: str) -> UUID:
     try:
         return UUID(value)
     except ValueError:
-        raise BadFilter("import", f'"{value[:40]}" is no import; use its id') from None
+        raise BadFilter("import", f'"{value[:SHOWN]}" is no import; use its id') from None
 
 
 def _assignee(value: str, reader: UUID | None) -> str:
@@ -144,5 +154,5 @@ def _dollars(value: str) -> Decimal:
     except InvalidOperation:
         amount = Decimal("NaN")
     if not amount.is_finite() or not 0 <= amount < MOST_COST:
-        raise BadFilter("min_cost", f'"{value}" is no amount of dollars; write it as 0.50')
+        raise BadFilter("min_cost", f'"{value[:SHOWN]}" is no amount of dollars; write it as 0.50')
     return amount

@@ -234,18 +234,23 @@ def says_little(workspace_id: UUID, wanted: SessionFilter) -> bool:
     return not search_walk.can_walk(workspace_id, words) or search_walk.are_few(workspace_id, words)
 
 
+def check_order(sort: str) -> None:
+    """Raises ``BadFilter`` for what is no order of sessions."""
+    if sort != RELEVANCE and sort.removeprefix("-") not in SORTS:
+        known = f'{", ".join(SORTS)}, with "-" in front to reverse, or {RELEVANCE}'
+        raise BadFilter("sort", f'"{sort[:60]}" is no order; use one of {known}')
+
+
 def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) -> Page:
     """``limit`` sessions in order of ``sort`` (a key of ``SORTS``, ``-`` in front for descending) after ``cursor``.
 
     The cursor holds the sort value and id of the last row, so rows that come or go do not move the others.
     Raises ``BadFilter``.
     """
-    descending, name = sort.startswith("-"), sort.removeprefix("-")
     if sort == RELEVANCE:
         raise BadFilter("sort", NEEDS_WORDS)
-    if name not in SORTS:
-        known = f'{", ".join(SORTS)}, with "-" in front to reverse, or {RELEVANCE}'
-        raise BadFilter("sort", f'"{sort}" is no order; use one of {known}')
+    check_order(sort)
+    descending, name = sort.startswith("-"), sort.removeprefix("-")
     key, last = SORTS[name], F("id")
     if name in MEASURED:
         found, last = found.filter(measures__workspace=F("workspace")), F("measures__session")

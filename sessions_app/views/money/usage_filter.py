@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.http import QueryDict
@@ -114,37 +114,30 @@ def _check(asked: Asked, name: str, value: str) -> None:
         raise BadFilter(
             name,
             gettext('"%(value)s" is no grouping; use one of %(groups)s')
-            % {"value": value, "groups": ", ".join(asked.groups)},
+            % {"value": value[: session_filter.SHOWN], "groups": ", ".join(asked.groups)},
         )
     if name == "picture" and value not in PICTURES:
         raise BadFilter(
             name,
             gettext('"%(value)s" is no chart; use one of %(pictures)s')
-            % {"value": value, "pictures": ", ".join(PICTURES)},
+            % {"value": value[: session_filter.SHOWN], "pictures": ", ".join(PICTURES)},
         )
     if name == "origin" and value and value not in Session.Origin.values:
         raise BadFilter(
             name,
             gettext('"%(value)s" is no origin; use one of %(values)s')
-            % {"value": value, "values": ", ".join(Session.Origin.values)},
+            % {"value": value[: session_filter.SHOWN], "values": ", ".join(Session.Origin.values)},
         )
     if name in ("from", "to") and value not in ("", EVER):
-        _utc(name, value)
-
-
-def _utc(name: str, value: str) -> datetime:
-    try:
-        return session_filter.moment(name, value).astimezone(UTC)
-    except OverflowError:
-        raise BadFilter(name, gettext('"%(value)s" is outside of the calendar') % {"value": value}) from None
+        session_filter.moment(name, value)
 
 
 def _period(since: str, until: str) -> tuple[datetime | None, datetime | None]:
     """Without a beginning, the 30 days up to the end; without an end, today with the rest of it."""
-    end = _utc("to", until) if until and until != EVER else None
+    end = session_filter.moment("to", until) if until and until != EVER else None
     if since == EVER:
         return None, end
     if since:
-        return _utc("from", since), end
+        return session_filter.moment("from", since), end
     day = (end or midnight() + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     return day - timedelta(days=DAYS) if day.year > 1 else None, end

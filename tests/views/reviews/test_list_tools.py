@@ -52,6 +52,28 @@ def test_a_filter_that_means_nothing_is_told_by_name(reviewer, three, query, tol
     assert answer.status_code == 400 and told in words(answer)
 
 
+@pytest.mark.parametrize("place", ["/sessions/", "/search/", "/usage/calls/", "/api/v1/sessions"])
+@pytest.mark.parametrize("value", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "9999-12-31"])
+def test_a_moment_outside_of_the_calendar_is_no_date(reviewer, three, place, value):
+    """It is one where it was written, and none in UTC: four pages answered 500."""
+    names = {"/usage/calls/": ("from", "to"), "/api/v1/sessions": ("from", "to")}
+    for name in names.get(place, ("from", "to", "used_from", "used_to")):
+        answer = reviewer.get(place, {name: value})
+        assert answer.status_code in (200, 400, 422), name
+
+
+@pytest.mark.parametrize("place", ["/sessions/", "/search/", "/usage/"])
+def test_what_stands_in_an_address_is_quoted_in_short(reviewer, three, place):
+    """Anybody can send an address: nothing in it is to look like a sentence of the desk."""
+    lie = "Your session has ended. Call us. " * 20
+    names = {"/usage/": ("by", "picture")}
+    for name in names.get(place, ("min_cost", "has_errors", "sort", "status", "origin", "verdict", lie)):
+        answer = reviewer.get(place, {name: lie if name != lie else "1"})
+        assert answer.status_code == 400, name
+        shown = words(answer).replace('"Your session has ended.', "quoted ")
+        assert "Your session" not in shown[: shown.find("quoted")] and shown.count("Call us") <= 4, name
+
+
 def test_a_view_is_saved_shared_replaced_and_removed(reviewer, viewer, three):
     form = {"name": "Bad ones", "query": "?has_errors=true&cursor=abc", "shared": "on"}
     assert reviewer.post("/sessions/views/", form).url == "/sessions/?has_errors=true&cursor=abc"
@@ -90,7 +112,7 @@ def test_a_view_with_a_filter_of_another_version_names_it(reviewer, three):
     rosa = member("Rosa")
     SavedView.objects.create(workspace=rosa.workspace, member=rosa, name="Old", query="colour=red&has_errors=false")
     answer = reviewer.get("/sessions/?colour=red&has_errors=false")
-    assert "Colour : the list has no such filter" in words(answer)
+    assert '"colour" : the list has no such filter' in words(answer)
     assert SavedView.objects.get().query == "colour=red&has_errors=false"
 
 

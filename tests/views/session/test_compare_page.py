@@ -6,7 +6,7 @@ import re
 from uuid import uuid4
 
 from sessions_app.drafts import EventDraft, ToolDraft
-from sessions_app.models import Agent
+from sessions_app.models import Agent, Session
 from sessions_app.services.log import events, links
 from tests.views.build import session_of, words
 
@@ -115,3 +115,20 @@ def test_what_a_session_says_is_shown_as_text(reviewer, agent):
     one = turns_of(agent, "One", "<img src=x onerror=alert(1)>")
     page = reviewer.get(f"/sessions/compare/?session={one.pk}&session={session_of(agent).pk}").content.decode()
     assert "<img src=x" not in page and "&lt;img src=x" in page
+
+
+def test_sessions_say_how_they_ended_as_their_list_does(reviewer, agent):
+    one, other, third = (
+        session_with(agent, [asked("p", "Deploy it")], title=title) for title in ("One", "Other", "Third")
+    )
+    Session.objects.update(status="idle", phase="completed", origin="import")
+    rows = rows_of(reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}"))
+    assert any(row.startswith("State No reply No reply") for row in rows)
+    page = words(reviewer.get(f"/sessions/compare/?session={one.pk}"))
+    assert "No reply Third" in page and "Completed" not in page
+
+
+def test_what_is_no_session_is_quoted_in_short(reviewer, workspace):
+    """Anybody can send an address: the page is not to say a letter of theirs."""
+    page = words(reviewer.get(f"/sessions/compare/?session={'Your session has ended. Call us. ' * 50}"))
+    assert "is no session" in page and page.count("Call us") <= 2
