@@ -421,3 +421,31 @@ def test_what_came_of_a_form_has_the_focus_so_that_a_screen_reader_reads_it(open
     assert page.evaluate("document.activeElement.innerText").strip() == "1 session tagged."
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.matches('[data-row]')")
+
+
+def test_a_saved_view_and_one_that_is_refused_are_told(open_page, agent):
+    """The list swapped itself alone, and what was said of the form stood outside of it: nobody saw either."""
+    session_of(agent, title="Order 4711")
+    page = open_page("/sessions/?has_errors=false")
+    for told in ("The view Quiet ones is saved.", "The view was not saved: "):
+        page.locator("summary", has_text="Views").click()
+        page.locator(".list-menu input[name=name]").fill("Quiet ones" if "is saved" in told else " ")
+        page.get_by_role("button", name="Save view").click()
+        expect(page.locator(".notice")).to_contain_text(told)
+    page.locator("summary", has_text="Columns").click()
+    page.locator("[name=column][value=tags]").check()
+    page.get_by_role("button", name="Show these").click()
+    expect(page.locator("thead")).to_contain_text("Tags")
+    assert "has_errors=false" in page.url
+
+
+def test_many_sessions_are_archived_after_it_was_said_what_that_is(open_page, agent):
+    session_of(agent, title="Order 4711")
+    page = open_page("/sessions/", viewport=PHONE)
+    page.locator("main input[type=checkbox][form=bulk]").check()
+    expect(page.get_by_text("read-only for good")).to_be_hidden()
+    page.locator(".bulk-archive summary").click()
+    words = page.get_by_text("read-only for good")
+    expect(words).to_be_in_viewport(ratio=1)
+    page.locator("#bulk button[value=archive]").click()
+    expect(page.locator(".notice")).to_contain_text("1 session archived.")

@@ -194,5 +194,7 @@ def test_a_held_link_shows_what_still_stands_and_opens_when_accepted(reviewer, s
     page = reviewer.get(at(shop))
     assert "still stand in 1 place" in words(page) and "zacharias.quill" in words(page)
     assert fetch(path).status_code == 404
+    ShareLink.objects.update(leak_count=13)
+    assert "and 3 more" in words(reviewer.get(at(shop))), "ten of them are listed"
     reviewer.post(at(shop, str(ShareLink.objects.get().pk), "accept"))
     assert fetch(path).status_code == 200
