@@ -20,7 +20,7 @@ from sessions_app.search import operators
 from sessions_app.summary.findings import RULES
 
 from . import access
-from .filter_words import ENDED, words_of
+from .filter_words import ENDED, LABELS, words_of
 
 QUICK = (
     ("needs_approval", "true", gettext_lazy("Pending approvals")),
@@ -116,8 +116,10 @@ def chips(read: ReadFilter, people: Mapping[str, str]) -> list[Chip]:
 
 
 def _said(read: ReadFilter, name: str, value: str, people: Mapping[str, str]) -> str:
-    """A filter in words, or, of a value that means nothing, as it stands in the address: anybody can send one."""
-    return f'{name}="{value[:SHOWN]}"' if name in read.errors else words_of(name, value, people)
+    """A filter in words; a value that means nothing is quoted in short, for anybody can send an address."""
+    if name in read.errors:
+        return f'{LABELS.get(name, name)} "{value[:SHOWN]}"'
+    return words_of(name, value, people)
 
 
 def _typed(read: ReadFilter) -> list[Chip]:
