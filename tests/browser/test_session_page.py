@@ -395,3 +395,22 @@ def test_on_paper_stands_what_is_read_and_that_it_goes_on(open_page, agent):
     assert "holds all of it" in told
     ink = page.locator("#e-61").evaluate("row => getComputedStyle(row).color")
     assert ink == "rgb(29, 29, 27)", "dark on white, whatever the screen is like"
+
+
+def test_what_is_written_from_right_to_left_is_cut_at_its_end_and_stays_in_its_column(agent, open_page):
+    """The beginning of a long Arabic error was cut off, its line ran through the times, and numbers stood outside."""
+    error = "خطأ: الملف tests/فواتير/test_tax.py غير موجود في هذا المشروع ولا في المشروع الآخر (رمز الخروج 2)"
+    session = session_with(agent, [
+        asked("p", "أصلح الفواتير"), said("m", "1. قراءة الملف\n2. إصلاح الخطأ"),
+        call("c", "Bash", {"command": "pytest"}), result("c", error, "error"),
+    ])  # fmt: skip
+    page = open_page(path_of(session))
+    fault = page.locator(".fault")
+    assert fault.evaluate("(one) => [getComputedStyle(one).direction, getComputedStyle(one).textAlign]") == ["rtl", "left"]
+    item = "(one) => one.parentElement.getBoundingClientRect().right - one.getBoundingClientRect().right"
+    assert page.locator(".prose li").first.evaluate(item) > 16, "its number stands within the list"
+    page.goto(f"{path_of(session)}?lens=tools")
+    glance = page.locator(".tool-row .glance")
+    begins = "(one) => one.closest('[role=cell]').getBoundingClientRect().right - one.getBoundingClientRect().right"
+    assert glance.evaluate("(one) => one.scrollWidth > one.clientWidth"), "it is too long for its cell"
+    assert glance.evaluate(begins) >= 0, "and it is its beginning that is shown"

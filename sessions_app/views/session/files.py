@@ -82,7 +82,7 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
     """The page of all files, one of them open: ``?path=`` or the only one, up to ``?version=``, from ``?from=`` on."""
     session = session_at(request, agent_id, session_id)
     is_read = file_changes.read_on(session.pk)
-    path, after = request.GET.get("path", ""), request.GET.get("after", "")
+    path, after = (request.GET.get(name, "").replace("\0", "") for name in ("path", "after"))
     scan = queries.scan_of(session.pk)
     if not path and scan is not None and scan.files == 1:
         path = next((file.path for file in queries.first_files(session.pk, 1)), "")

@@ -107,6 +107,11 @@ def test_no_such_file_is_not_found(viewer, edited, charlie):
     assert charlie.get(f"{path_of(edited)}/files/link").status_code == 404
 
 
+@pytest.mark.parametrize("query", ["path=a%00b", "after=a%00b", "path=%ff", "after=%ED%A0%80"])
+def test_what_no_path_can_be_is_no_fault_of_the_server(viewer, edited, query):
+    assert viewer.get(f"{path_of(edited)}/files?{query}").status_code in (200, 404)
+
+
 def test_the_head_of_the_session_leads_to_the_files_and_reads_them_by_itself(viewer, edited):
     page = Page(viewer.get(path_of(edited)).content)
     (link,) = page.all("a", id="files-link")
