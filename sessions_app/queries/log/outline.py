@@ -22,7 +22,8 @@ from .timeline import rewinds
 
 PAGE = 24
 """Turns of the outline that come with the page; others are fetched ``MORE`` at a time as it is scrolled."""
-MORE = 48
+MORE = 16
+"""48 were the longest task of a browser that reads on: 41 ms to style, lay out and paint, after 25 to put them in."""
 PROMPT = 600
 """Characters of a prompt that are read for its title: some begin with sections that are left out of it."""
 STEPS = 20

@@ -1,8 +1,8 @@
 // Moving about in a session: windows of rows that join, links that stay on the page, the inspector beside it.
 
 import { enter } from "../kept-place.js";
-import { askFrame, eachFrame, holdAt, holdInPlace, isRead, keepInPlace, underBars } from "./frame.js";
-import { keepPlace, openAgain, openedNow } from "./place.js";
+import { askFrame, eachFrame, holdInPlace, isRead, keepInPlace, underBars } from "./frame.js";
+import { keepPlace } from "./place.js";
 import { openFacts, showSide } from "./side.js";
 import { join } from "./windows.js";
 
@@ -106,24 +106,9 @@ export async function go(href, seq, addressOf = () => href) {
   askFrame();
 }
 
-// Only the head of the turn is there, or all of it again: the server leaves its rows out of every window, so the address
-// says so, and what was read stays where it was.
-export async function foldTurn(turn) {
-  const link = turn.querySelector(":scope > .turn-head .turn-fold");
-  const { top } = turn.getBoundingClientRect();
-  const opened = openedNow();
-  const address = new URL(link.href);
-  address.searchParams.set("near", turn.dataset.first);
-  keepPlace();
-  htmx.trigger("#panes", "htmx:abort");
-  const loaded = await htmx.ajax("GET", address.pathname + address.search, { source: "#panes", target: "#timeline", swap: "outerHTML" }).then(() => true, () => false);
-  const head = byId(`t-${turn.dataset.turn}`);
-  if (!loaded || !head) return;
-  enter(link.href);
-  openAgain(opened);
-  holdAt(head, Math.max(top, underBars()));
-  head.querySelector(".turn-fold").focus({ preventScroll: true });
-  askFrame();
+// The turn closes or opens: folding.js says how. Without it the link leads where it says.
+export function foldTurn(turn) {
+  import("./folding.js").then(({ fold }) => fold(turn), () => location.assign(turn.querySelector(".turn-fold").href));
 }
 
 async function goToTurn(href) {

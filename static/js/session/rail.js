@@ -1,10 +1,7 @@
 // The outline is one stop of the Tab key, however many turns it has: arrows, Home and End go about in it. Of a long session
 // it holds the turns around those in sight; the others come when somebody scrolls towards them.
 
-import { base } from "./navigation.js";
-
 const MOST = 40; // turns that stay, however far away they are
-const LEAVE = 0.5; // screens of the outline above or below what is in sight: turns beyond it may leave
 const NEAR = 80; // px: so near to where turns are missing they come
 const rail = document.getElementById("rail");
 const outline = document.getElementById("outline");
@@ -36,48 +33,6 @@ keepOneStop();
 
 const marks = () => [...outline.querySelectorAll("li[data-turn]")];
 
-// A place where turns are missing: a link to them, as the server makes it.
-function linkTo(side, turn) {
-  const link = document.getElementById("rail-more").content.querySelector(`[data-side=${side}]`).cloneNode(true);
-  const anchor = link.firstElementChild;
-  anchor.href = `${base()}/outline?${side}=${turn}${document.getElementById("timeline").dataset.kept}`;
-  anchor.setAttribute("hx-get", anchor.getAttribute("href"));
-  return link;
-}
-
-// What stays is where it was on the screen.
-function change(stays, work) {
-  const top = stays.getBoundingClientRect().top;
-  work();
-  rail.scrollTop += stays.getBoundingClientRect().top - top;
-}
-
-function trim() {
-  const all = marks();
-  const { top, bottom, height } = rail.getBoundingClientRect();
-  if (all.length <= MOST || !height) return;
-  const isFar = (mark) => {
-    const rect = mark.getBoundingClientRect();
-    return (rect.bottom < top - LEAVE * height || rect.top > bottom + LEAVE * height) && !mark.matches(".here") && !mark.contains(document.activeElement);
-  };
-  const kept = all.filter((mark) => !isFar(mark));
-  if (!kept.length) return;
-  const [first, last] = [all.indexOf(kept[0]), all.indexOf(kept.at(-1))];
-  change(kept[0], () => {
-    if (first > 0) leave(all.slice(0, first), "before", kept[0]);
-    if (last < all.length - 1) leave(all.slice(last + 1), "after", kept.at(-1));
-  });
-}
-
-function leave(gone, side, edge) {
-  const old = side === "before" ? gone[0].previousElementSibling : gone.at(-1).nextElementSibling;
-  const link = linkTo(side, edge.dataset.turn);
-  if (old) old.remove();
-  edge[side](link);
-  for (const mark of gone) mark.remove();
-  htmx.process(link);
-}
-
 // Turns come when somebody scrolls towards them; of what scrolls in itself, as this does, htmx sees nothing.
 let last = rail.scrollTop;
 rail.addEventListener("scroll", () => {
@@ -95,5 +50,6 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 document.addEventListener("htmx:afterSettle", () => {
   if (held?.stays.isConnected) rail.scrollTop += held.stays.getBoundingClientRect().top - held.top;
   held = null;
-  trim();
+  if (marks().length <= MOST) return;
+  import("./outline.js").then(({ trim }) => { if (!held) trim(MOST); }, () => null); // tried again with the next turns that come
 });
