@@ -406,7 +406,8 @@ def test_what_is_written_from_right_to_left_is_cut_at_its_end_and_stays_in_its_c
     ])  # fmt: skip
     page = open_page(path_of(session))
     fault = page.locator(".fault")
-    assert fault.evaluate("(one) => [getComputedStyle(one).direction, getComputedStyle(one).textAlign]") == ["rtl", "left"]
+    drawn = "(one) => [getComputedStyle(one).direction, getComputedStyle(one).textAlign]"
+    assert fault.evaluate(drawn) == ["rtl", "left"]
     item = "(one) => one.parentElement.getBoundingClientRect().right - one.getBoundingClientRect().right"
     assert page.locator(".prose li").first.evaluate(item) > 16, "its number stands within the list"
     page.goto(f"{path_of(session)}?lens=tools")

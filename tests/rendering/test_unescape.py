@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from sessions_app.rendering.titles import title_of_prompt
+from sessions_app.rendering import titles
+from sessions_app.rendering.titles import asked_in, title_of_prompt
 from sessions_app.rendering.unescape import unescaped
 
 MEANT = (
@@ -80,3 +81,12 @@ def test_a_title_is_the_first_sentence_of_the_task(prompt: str, title: str) -> N
 def test_a_hostile_prompt_has_a_title_of_one_line(unit: str) -> None:
     title = title_of_prompt("<" + unit * 4_000, 80)
     assert len(title) <= 80 and "\n" not in title
+
+
+def test_of_a_thousand_files_before_a_prompt_some_are_taken_off(monkeypatch) -> None:
+    taken, unwrap = [], titles._unwrapped
+    monkeypatch.setattr(titles, "_unwrapped", lambda text: taken.append(text) or unwrap(text))
+    assert asked_in("<file>a</file>" * 20 + "Mend the fence") == "Mend the fence"
+    taken.clear()
+    assert asked_in("<file>a</file>" * 1_000 + "Mend the fence").startswith("<file>")
+    assert len(taken) == titles.DEEPEST

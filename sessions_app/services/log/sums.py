@@ -19,6 +19,8 @@ from .sanitise import text
 
 PROMPT = 2_000
 """Characters of a prompt that are kept with its turn."""
+AT_ONCE = 100
+"""Prompts that are read at once to be kept without what stands before them: 1.6 MB, however many turns a file has."""
 EVERYTHING = 2**31 - 1
 """A ``seq`` after which there is nothing: no event is new."""
 TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
@@ -107,7 +109,8 @@ SELECT t.index, e.text FROM sessions_app_turn t CROSS JOIN LATERAL (
     SELECT left(text, %(most)s::int) AS text FROM sessions_app_event
     WHERE session_id = %(session)s AND seq >= t.first_seq ORDER BY seq LIMIT 1
 ) e
-WHERE t.session_id = %(session)s AND t.index > 0 AND t.last_seq > %(since)s AND t.prompt ~ '^\\s*[<"]'
+WHERE t.session_id = %(session)s AND t.index > %(after)s AND t.last_seq > %(since)s AND t.prompt ~ '^\\s*[<"]'
+ORDER BY t.index LIMIT %(at_once)s
 """)
 UNWRAP = prepared.Statement("""
 UPDATE sessions_app_turn t SET prompt = asked.text
@@ -275,13 +278,15 @@ def add(
 def unwrap_prompts(session_id: UUID, since: int) -> bool:
     """Keep of the prompts of turns that go on after ``since`` what is asked in them; whether any was kept otherwise.
     The session is locked."""
-    found = prepared.fetch(WRAPPED, {"session": session_id, "since": since, "most": LOOKED_AT})
-    asked = {turn: text(asked_in(prompt).strip()[:PROMPT]) for turn, prompt in found}
-    asked = {turn: said for turn, said in asked.items() if said}
-    if not asked:
-        return False
-    values = {"session": session_id, "turns": list(asked), "texts": list(asked.values())}
-    return bool(prepared.fetch(UNWRAP, values))
+    asked_for = {"session": session_id, "since": since, "most": LOOKED_AT, "after": 0, "at_once": AT_ONCE}
+    is_changed = False
+    while found := prepared.fetch(WRAPPED, asked_for):
+        asked_for["after"] = found[-1][0]
+        asked = {turn: text(asked_in(prompt).strip()[:PROMPT]) for turn, prompt in found}
+        asked = {turn: said for turn, said in asked.items() if said}
+        values = {"session": session_id, "turns": list(asked), "texts": list(asked.values())}
+        is_changed |= bool(asked and prepared.fetch(UNWRAP, values))
+    return is_changed
 
 
 def name_anew(session_id: UUID) -> None:

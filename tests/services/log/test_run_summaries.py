@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from sessions_app.models import RunSummary, RunSummaryFillIn, Session, Turn
-from sessions_app.services.log import events, links, projections, run_summaries
+from sessions_app.services.log import events, links, projections, run_summaries, sums
 from tests.views.session.build import BOT, asked, call, other, result, said, session_with
 from vcon_app.services.erasure import erasing
 
@@ -141,6 +141,13 @@ def test_it_goes_with_its_session(agent, document_storage):
 RULES = "<system>\n" + "Search first, then read. " * 300 + "\n</system>"
 TASK = "1 • CONTEXT\n───\nYour repo is a/b\n\n2 • GOAL\n───\n- Mend the gate. Now."
 WRAPPED = f"<context>\nrepo a/b\n</context>\n{RULES}\n<task>\n{TASK}\n</task>"
+
+
+def test_of_more_prompts_than_are_read_at_once_each_is_kept_as_it_was_asked(agent, monkeypatch):
+    monkeypatch.setattr(sums, "AT_ONCE", 2)
+    session = session_with(agent, [asked(f"p{n}", f"<system>Be brief.</system>\nMend gate {n}") for n in range(5)])
+    turns = Turn.objects.filter(session=session).order_by("index")
+    assert [turn.prompt for turn in turns] == [f"Mend gate {n}" for n in range(5)]
 
 
 def test_of_a_prompt_behind_seven_kilobytes_of_rules_is_kept_what_was_asked(agent, monkeypatch):
