@@ -11,7 +11,7 @@ from .unescape import unescaped
 LOOKED_AT = 16_000
 """Characters of a prompt: what is asked may stand behind long instructions."""
 DEEPEST = 40
-"""What is taken off of one prompt: of a thousand files before it each would be looked for in all that follows, 0.5 s."""
+"""What is taken off of one prompt: each of a thousand files before it would be looked for in all the rest, 0.5 s."""
 _TASK = re.compile(
     r"<(task|issue|user_query|user_request|query|request|question|goal|objective|prompt)>\s*(?=\S)"
     r"(?P<said>.*?)(?:</\1>|\Z)",
