@@ -84,7 +84,7 @@ def _unwrapped(text: str) -> str:
         return rest if _says_more(rest) else text
     first = next(filter(_says, text.split("\n", 8)[:8]), "")
     goal = _OF_GOAL.search(text) if _OF_CONTEXT.match(first) else None
-    return text[goal.end() :] if goal and _says_more(text[goal.end() :]) else text
+    return _MARKUP.sub("", text[goal.end() :]) if goal and _says_more(text[goal.end() :]) else text
 
 
 def _says_more(rest: str) -> bool:

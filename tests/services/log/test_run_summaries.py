@@ -162,11 +162,11 @@ def test_of_a_prompt_behind_seven_kilobytes_of_rules_is_kept_what_was_asked(agen
         return turns, [said for _, said in kept(session)["prompts"]], session.title
 
     before = told()
-    assert before[0] == ["- Mend the gate. Now.", "- Mend the gate. Now.\ufffd\ufffd", "- Mend the gate. Now."] + [
+    assert before[0] == ["Mend the gate. Now.", "Mend the gate. Now.\ufffd\ufffd", "Mend the gate. Now."] + [
         "<b>Bold</b> is <i>fine</i>"
     ]
     assert before[1] == ["Mend the gate."] * 3 + ["Bold is fine"]
-    assert before[2].endswith("- Mend the gate. Now.")
+    assert before[2].startswith("Mend the gate. Now.")
     Turn.objects.filter(session=session, index=1).update(prompt=WRAPPED[:2_000])
     Session.objects.filter(pk=session.pk).update(title=WRAPPED[:120])
     RunSummaryFillIn.objects.create()
