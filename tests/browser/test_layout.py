@@ -7,6 +7,8 @@ from playwright.sync_api import Page, expect
 
 from sessions_app.models import Role, Session
 from sessions_app.services import agents, audit, sessions
+from sessions_app.services.approvals import requests as approval_requests
+from sessions_app.services.log import events, links
 from sessions_app.services.people import members
 from tests.views.session.build import asked, call, path_of, result, said, session_with
 
@@ -181,3 +183,43 @@ def test_the_time_of_a_row_stands_on_the_line_of_its_words(open_page, edited_ses
     for row in page.locator("#timeline .line").all():
         words, time = (row.locator(of).first.evaluate(BASELINE) for of in (".who", ":scope > .when"))
         assert words == pytest.approx(time, abs=1), row.inner_text()
+
+
+SCROLLS_SIDEWAYS = """() => [...document.querySelectorAll("main *")]
+    .filter((one) => !one.matches("pre") && one.scrollWidth > one.clientWidth + 1)
+    .filter((one) => ["auto", "scroll"].includes(getComputedStyle(one).overflowX))
+    .filter((one) => !one.ariaLabel || (one.tabIndex < 0 && !one.querySelector("a, button, input")))
+    .map((one) => one.className)"""
+
+
+@pytest.mark.parametrize("width", [320, 360, 375])
+def test_on_a_phone_only_what_has_a_name_and_is_reached_by_keys_scrolls_sideways(open_page, edited_session, width):
+    Session.objects.filter(pk=edited_session.pk).update(error_count=163, pending_approvals=12)
+    path = path_of(edited_session)
+    page = open_page(path, viewport={"width": width, "height": 812})
+    for query in ("", "?lens=tools", "?show=everything", "/strip", "/waterfall"):
+        page.goto(f"{path}{query}")
+        assert (wider(page), page.evaluate(SCROLLS_SIDEWAYS)) == (0, []), query
+        tools = page.locator("#tools")
+        assert not tools.count() or tools.evaluate("(tools) => tools.scrollHeight <= tools.clientHeight"), query
+    page.goto("/sessions/?verdict=fail")
+    assert (wider(page), page.evaluate(SCROLLS_SIDEWAYS)) == (0, [])
+
+
+def test_a_session_that_waits_opens_at_the_call_that_waits(open_page, agent):
+    session = session_with(agent, [asked("p", "Go"), *(said(f"a{n}", f"Line {n}. " * 40) for n in range(30))])
+    approval_requests.request(session, approval_requests.Question("issue_refund", {"order": 4711}), by=audit.COMMAND)
+    events.append(session.pk, [said(f"b{n}", f"Line {n}. " * 40) for n in range(30)], origin=links.RUNTIME)
+    for width, height, script in ((1440, 900, False), (375, 812, False), (1440, 900, True), (375, 812, True)):
+        size = {"width": width, "height": height}
+        page = open_page(path_of(session), viewport=size, java_script_enabled=script)
+        card = page.locator("#timeline .asked .card")
+        expect(card.get_by_text("issue_refund").first).to_be_in_viewport()
+        bars = page.locator("#bars").bounding_box()
+        assert card.bounding_box()["y"] >= bars["y"] + bars["height"]
+    page.mouse.wheel(0, -4_000)
+    expect(card).not_to_be_in_viewport()
+    page.reload()
+    expect(card).not_to_be_in_viewport()
+    page.goto(f"{path_of(session)}?turn=1")
+    expect(card).not_to_be_in_viewport()

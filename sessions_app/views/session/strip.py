@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Session, SessionOverview
@@ -23,6 +24,10 @@ from ..pages import page_or_fragment
 from .addresses import session_at
 
 AXES = ("events", "time")
+LANES = dict(zip(COUNTED, (
+    _("Person"), _("Agent"), _("Sub-agents"), _("Read"), _("Write"), _("Run"), _("Ask"), _("Other tools"), _("Errors"),
+    _("Compactions"),
+), strict=True))  # fmt: skip
 STRETCHES = 40
 """Rows of the table."""
 MOST_EVENTS = 20_000
@@ -76,7 +81,7 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
     overview = overviews.read_on(session)
     buckets = Buckets.of(overview.buckets) if overview.buckets else Buckets()
     context: dict[str, Any] = {"session": session, "strip": _strip(session, overview, request.GET)}
-    context |= {"stretches": list(stretches(buckets)), "errors": buckets.errors}
+    context |= {"stretches": list(stretches(buckets)), "errors": buckets.errors, "lanes": LANES.values()}
     response = page_or_fragment(request, "sessions/strip/index.html", "sessions/strip/_strip.html", context)
     if buckets.compactions:
         response.headers["HX-Trigger"] = "cuts-known"  # the outline says so of each turn
@@ -93,6 +98,11 @@ class Stretch:
     counts: dict[str, int]
     cost: Decimal | None
     """So far."""
+
+    @property
+    def cells(self) -> Iterator[tuple[Any, int]]:
+        """The counts by what they are called, in the order of ``LANES``."""
+        return ((label, self.counts[name]) for name, label in LANES.items())
 
 
 def stretches(buckets: Buckets) -> Iterator[Stretch]:

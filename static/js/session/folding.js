@@ -2,7 +2,8 @@
 
 import { enter } from "../kept-place.js";
 import { askFrame, holdAt, underBars } from "./frame.js";
-import { keepPlace, openAgain, openedNow } from "./place.js";
+import { load } from "./navigation.js";
+import { openAgain, openedNow } from "./place.js";
 
 // Only the head of the turn is there, or all of it again: the server leaves its rows out of every window, so the address
 // says so, and what was read stays where it was.
@@ -12,9 +13,7 @@ export async function fold(turn) {
   const opened = openedNow();
   const address = new URL(link.href);
   address.searchParams.set("near", turn.dataset.first);
-  keepPlace();
-  htmx.trigger("#panes", "htmx:abort");
-  const loaded = await htmx.ajax("GET", address.pathname + address.search, { source: "#panes", target: "#timeline", swap: "outerHTML" }).then(() => true, () => false);
+  const loaded = await load(address.pathname + address.search);
   const head = document.getElementById(`t-${turn.dataset.turn}`);
   if (!loaded || !head) return;
   enter(link.href);

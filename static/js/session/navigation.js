@@ -93,11 +93,15 @@ export function reveal(row) {
 // A jump to an event that the server finds (?what=error): it is shown and focused, and opens no inspector.
 export const jump = (href) => go(href, null, (seq) => `${base()}#e-${seq}`);
 
-export async function go(href, seq, addressOf = () => href) {
+// Rows of another place; false where they did not come. Where somebody wants to go last counts.
+export function load(path) {
   keepPlace();
-  htmx.trigger("#panes", "htmx:abort"); // where somebody wants to go last counts
-  const loaded = await htmx.ajax("GET", href.replace(/#.*/, ""), { source: "#panes", target: "#timeline", swap: "outerHTML" }).then(() => true, () => false);
-  if (!loaded) return;
+  htmx.trigger("#panes", "htmx:abort");
+  return htmx.ajax("GET", path, { source: "#panes", target: "#timeline", swap: "outerHTML" }).then(() => true, () => false);
+}
+
+export async function go(href, seq, addressOf = () => href) {
+  if (!await load(href.replace(/#.*/, ""))) return;
   const target = byId("timeline").dataset.target || seq;
   enter(addressOf(target), { seq: target });
   const row = target && rowOf(target);
