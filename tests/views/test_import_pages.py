@@ -113,6 +113,7 @@ def test_a_session_that_broke_off_is_not_called_completed_on_the_page_of_its_fil
     called = asked | {"type": "assistant", "uuid": "u2", "message": {"id": "m1", "role": "assistant", "content": [use]}}
     lines = (json.dumps(line | {"timestamp": "2026-03-02T09:12:00Z"}).encode() for line in (asked, called))
     upload(reviewer, ("cut.jsonl", b"\n".join(lines)))
+    read_all()
     page = words(reviewer.get(reverse("import-detail", args=[Import.objects.get().pk])))
     assert "Broke off" in page and "Completed" not in page
 
