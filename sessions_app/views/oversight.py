@@ -21,6 +21,7 @@ from sessions_app.services.approvals import requests
 from sessions_app.services.oversight import planting
 
 from . import access
+from .pages import chosen
 
 PERIODS = {
     "7": gettext_lazy("7 days"),
@@ -79,8 +80,7 @@ def _arguments(text: str) -> tuple[Any, dict[str, str]]:
 
 
 def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:
-    days = request.GET.get("days", DEFAULT)
-    days = days if days in PERIODS else DEFAULT
+    days = chosen(request.GET, "days", PERIODS, DEFAULT)
     now, workspace_id = timezone.now(), request.member.workspace_id
     found = queries.oversight(workspace_id, now - timedelta(days=int(days)), now + timedelta(minutes=1))
     is_admin = request.member.role == Role.ADMIN

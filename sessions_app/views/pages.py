@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext
+
+from sessions_app.queries.sessions.session_filter import SHOWN
 
 
 def wants_fragment(request: HttpRequest) -> bool:
@@ -29,3 +33,14 @@ def page_or_fragment(
         response.headers["Speculation-Rules"] = f'"{static("opening.speculationrules")}"'
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def chosen(query: QueryDict, name: str, among: Collection[str], otherwise: str = "") -> str:
+    """A value of an address that is one of a few; ``otherwise`` where there is none. Raises 404 that names them: a page
+    that left the value out would show something else than was asked for.
+    """
+    value = query.get(name, "") or otherwise
+    if value != otherwise and value not in among:
+        told = {"value": value[:SHOWN], "name": name, "among": ", ".join(among)}
+        raise Http404(gettext('"%(value)s" is no %(name)s; use one of %(among)s.') % told)
+    return value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 
 import pytest
@@ -226,3 +228,11 @@ def test_the_page_comes_with_the_rows_of_a_screen_and_the_others_follow(viewer, 
     rows = viewer.get(f"/sessions/{more}", headers={"HX-Request": "true"})
     assert titles(rows) == [f"Number {number:02}" for number in range(30, 80)]
     assert "hx-trigger" not in rows.content.decode(), "from here on somebody asks for them"
+
+
+def test_a_cursor_of_nobody_is_told(viewer, three_sessions):
+    for sort in ("-cost", "tokens", "title", "-started"):
+        for position in ([1, 10**30], [1, None], [1, ["a"]], ["a\0b", "c"], {"a": 1}, 5):
+            cursor = base64.urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")
+            answer = viewer.get(f"/sessions/?sort={sort}&cursor={cursor}")
+            assert answer.status_code == 400 and "does not belong to this list" in words(answer), (sort, position)

@@ -287,7 +287,7 @@ def _decode(cursor: str, sort: str) -> tuple[Any, UUID]:
                 raise ValueError
         elif not isinstance(value, str if sort == "title" else int) or "\0" in str(value):
             raise ValueError
-        return value, UUID(last_id)
+        return value, UUID(str(last_id))
     except (ValueError, TypeError, ArithmeticError, binascii.Error):
         raise BadFilter("cursor", "this cursor does not belong to this list; begin again without one") from None
 

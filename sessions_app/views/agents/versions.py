@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, AgentVersion
 from sessions_app.queries.sessions import version_comparison
+from sessions_app.queries.sessions.session_filter import SHOWN
 from sessions_app.rendering import diff
 from sessions_app.services import agents
 
@@ -43,10 +44,9 @@ class Version:
 def index(request: access.DeskRequest, slug: str) -> HttpResponse:
     """The versions, newest first; ``?from=2&to=5`` shows what differs. ``?below=40`` turns the page."""
     agent = access.agent_read(request, slug)
-    below = number(request.GET.get("below"))
+    below, new, old = (_version(request.GET.get(name, "")) for name in ("below", "to", "from"))
     found = AgentVersion.objects.filter(agent=agent).order_by("-version")
     rows = list((found.filter(version__lt=below) if below else found)[: VERSIONS + 1])
-    new, old = number(request.GET.get("to")), number(request.GET.get("from"))
     new = agent.version if new is None else new
     old = max(new - 1, 1) if old is None else old
     context = {"agent": agent, "versions": _listed(rows), "old": old, "new": new}
@@ -57,6 +57,14 @@ def index(request: access.DeskRequest, slug: str) -> HttpResponse:
         context |= {"compared": version_comparison.compare_versions(agent.pk, old, new, tag), "tag": tag}
         context["looked_at"] = version_comparison.LOOKED_AT
     return render(request, "agents/versions.html", context)
+
+
+def _version(value: str) -> int | None:
+    """The number of a version in an address; None where there is none. Raises 404 for what is no number."""
+    found = number(value)
+    if value and found is None:
+        raise Http404(gettext('"%(value)s" is no version; use its number.') % {"value": value[:SHOWN]})
+    return found
 
 
 @require_safe

@@ -23,7 +23,7 @@ from sessions_app.services.money import budgets, ledger
 
 from .. import access
 from ..labels import label
-from ..pages import page_or_fragment, wants_fragment
+from ..pages import chosen, page_or_fragment, wants_fragment
 from ..tables import CSV_ROWS, before, csv_response, uuid_in
 from .usage import agent_choices
 
@@ -53,8 +53,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
 def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:
     """The page; ``shown`` has a form with its errors."""
     workspace_id = request.member.workspace_id
-    kind = request.GET.get("wallet", "")
-    kind = kind if kind in Wallet.Kind.values else Wallet.Kind.AI.value
+    kind = chosen(request.GET, "wallet", Wallet.Kind.values, Wallet.Kind.AI.value)
     found = queries.entries(workspace_id, kind)
     entries, more = before(found, request.GET)
     context = {

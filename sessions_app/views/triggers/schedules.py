@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,7 +18,7 @@ from sessions_app.queries import triggers as queries
 from sessions_app.services.triggers import Refused, cron_times, schedules, unattended
 
 from .. import access
-from ..pages import page_or_fragment
+from ..pages import chosen, page_or_fragment
 from .forms import MISSED, OVERLAP, WHEN_ASKING, ScheduleForm
 
 MANY = 100
@@ -51,9 +51,9 @@ def rights(request: access.DeskRequest) -> dict[str, bool]:
 @access.viewer
 def runs(request: access.DeskRequest) -> HttpResponse:
     """Every fire of the workspace, ``?status=`` of one kind, ``?before=`` older ones."""
-    status = request.GET.get("status", "")
+    status = chosen(request.GET, "status", Status.values)
     found = queries.runs(request.member.workspace_id)
-    if status in Status.values:
+    if status:
         found = found.filter(status=status)
     context = older(request, found, RUNS) | {"status": status, "statuses": Status.values}
     return page_or_fragment(request, "triggers/runs.html", "triggers/_runs.html", context)
@@ -61,7 +61,10 @@ def runs(request: access.DeskRequest) -> HttpResponse:
 
 def older(request: HttpRequest, found: Any, size: int) -> dict[str, Any]:
     """A page of rows with descending ids: those ``?before=`` an id, and the id that the next page is before."""
-    before = _id(request.GET.get("before", ""))
+    given = request.GET.get("before", "")
+    before = _id(given)
+    if given and before is None:
+        raise Http404(_("This part of the list cannot be found; start from its beginning."))
     rows = list((found.filter(pk__lt=before) if before else found)[: size + 1])
     return {"rows": rows[:size], "before": rows[size - 1].pk if len(rows) > size else None, "is_first": before is None}
 
