@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from config.database.postgres import wait_until
 from tests.views.session.build import asked, call, path_of, result, said, session_with
+
+from .conftest import PHONE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATIENCE = 60
@@ -67,3 +70,15 @@ def test_its_slider_leads_to_any_event_by_pointer_and_by_keys(agent, open_page):
     page.keyboard.press("Space")
     assert page.locator("#replay [data-go=play]").get_attribute("aria-pressed") == "true"
     assert page.locator("#replay [role=status]").get_attribute("aria-live") == "off"
+
+
+def test_its_speed_is_chosen_on_a_phone_and_at_twice_the_size_too(agent, open_page):
+    session = session_with(agent, [asked("p", "Go", 0), said("m", "One", 1), said("e", "Two", 2)])
+    page = open_page(f"{path_of(session)}?replay=2", viewport=PHONE)
+    page.locator("#replay [data-go=play]").wait_for()
+    for size in (PHONE, {"width": 720, "height": 450}):
+        page.set_viewport_size(size)
+        for control in ("[data-speed]", "[data-pause]", "[data-go=leave]"):
+            expect(page.locator(f"#replay {control}")).to_be_in_viewport(ratio=1)
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert page.locator("#replay").bounding_box()["height"] < size["height"] / 4
