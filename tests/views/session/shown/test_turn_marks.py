@@ -10,7 +10,7 @@ from sessions_app.queries.log import outline
 from sessions_app.services.log import file_changes, overview
 from tests.html import on_one_line
 
-from ..build import asked, call, other, path_of, result, said, session_with
+from ..build import Page, asked, call, other, path_of, result, said, session_with
 
 
 def edit(key: str, old: str, new: str, status: str = "ok") -> list:
@@ -50,3 +50,11 @@ def test_turns_beyond_many_changes_say_nothing_of_theirs(busy, monkeypatch):
     monkeypatch.setattr(outline, "CHANGES", 1)
     monkeypatch.setattr(outline, "_CHANGES", outline.Compiled(outline._changes))
     assert [lines for _, _, lines in told(busy).values()] == [(2, 0), None, None]
+
+
+def test_the_outline_asks_once_more_when_files_and_overview_were_read(viewer, busy):
+    page = Page(viewer.get(path_of(busy)).content)
+    asks = page.all("ol", id="outline")[0]["hx-trigger"]
+    for piece, event in (("files/link", "files-known"), ("strip", "cuts-known")):
+        answer = viewer.get(f"{path_of(busy)}/{piece}", headers={"HX-Request": "true"})
+        assert answer.headers["HX-Trigger"] == event and f"{event} from:body once" in asks, piece
