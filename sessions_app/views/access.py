@@ -27,6 +27,7 @@ from sessions_app.models import Agent, Approval, Member, Role, Session
 from sessions_app.queries import erasure
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
+from sessions_app.services.log.sanitise import text
 from sessions_app.services.people import members
 
 from .labels import label
@@ -152,7 +153,7 @@ _SESSION = Compiled[Session](
 
 def agent_read(request: DeskRequest, slug: str) -> Agent:
     """An agent of the workspace by its slug; 404 otherwise."""
-    agent = Agent.objects.filter(workspace_id=request.member.workspace_id, slug=slug).first()
+    agent = Agent.objects.filter(workspace_id=request.member.workspace_id, slug=text(slug)).first()
     if agent is None:
         raise Http404(_("There is no such agent in this workspace."))
     return agent

@@ -18,6 +18,7 @@ from sessions_app.policy.rules import RISKS
 from sessions_app.queries import oversight as queries
 from sessions_app.services.agents import NotActive
 from sessions_app.services.approvals import requests
+from sessions_app.services.log.sanitise import text
 from sessions_app.services.oversight import planting
 
 from . import access
@@ -45,7 +46,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
 @access.admin
 def plant(request: access.DeskRequest) -> HttpResponse:
     """Place a planted call; 422 with the form where it lacks something."""
-    typed = {name: request.POST.get(name, "").strip() for name in TYPED}
+    typed = {name: text(request.POST.get(name, "")).strip() for name in TYPED}
     agent = Agent.objects.filter(workspace_id=request.member.workspace_id, slug=typed["agent"]).first()
     arguments, errors = _arguments(typed["arguments"])
     if agent is None:
@@ -69,9 +70,9 @@ def plant(request: access.DeskRequest) -> HttpResponse:
     return _page(request, 422, typed=typed, errors=errors)
 
 
-def _arguments(text: str) -> tuple[Any, dict[str, str]]:
+def _arguments(typed: str) -> tuple[Any, dict[str, str]]:
     try:
-        value = orjson.loads(text or "{}")
+        value = orjson.loads(typed or "{}")
     except orjson.JSONDecodeError as error:
         return None, {"arguments": gettext("This is not JSON: %(error)s.") % {"error": error}}
     return (

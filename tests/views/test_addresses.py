@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .build import words
+from sessions_app.models import Approval
+
+from .build import session_of, words
 
 
 @pytest.mark.parametrize(
@@ -29,3 +31,15 @@ def test_what_is_told_of_it_is_short(admin, workspace):
     lie = "Your session has ended. Call us. " * 50
     for path in ("/triggers/runs/?status=", "/oversight/?days=", "/imports/?status=", "/imports/?batch="):
         assert words(admin.get(path + lie)).count("Call us") <= 2, path
+
+
+def test_a_form_with_a_nul_is_refused_where_it_stands(admin, agent):
+    """Three forms answered 500 to one: the database refuses what holds it."""
+    session = session_of(agent)
+    for path, form in (
+        ("/oversight/planted-calls/", {"agent": "refund-agent\0", "tool": "t"}),
+        ("/imports/", {"agent": "refund-agent\0"}),
+        (f"/sessions/{session.pk}/redact/make/", {"encrypt_for": "a\0b"}),
+    ):
+        assert admin.post(path, form).status_code in (302, 404, 422), path
+    assert not Approval.objects.exists()

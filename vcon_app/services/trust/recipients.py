@@ -9,6 +9,7 @@ from uuid import UUID
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from django.utils import timezone
 
+from sessions_app.services.log.sanitise import text
 from vcon_app.models import TrustAnchor
 from vcon_app.signing.algorithms import kind_of
 from vcon_app.signing.keys import Anchor, BadKey, anchor_of
@@ -39,7 +40,7 @@ def recipients_named(workspace_id: UUID, names: Sequence[str]) -> list[Anchor]:
         try:
             named: dict[str, UUID | str] = {"pk": UUID(name)}
         except ValueError:
-            named = {"fingerprint": name.lower()[:64]}
+            named = {"fingerprint": text(name).lower()[:64]}
         row = TrustAnchor.objects.filter(workspace_id=workspace_id, **named).order_by("pk").first()
         if row is None:
             raise NoRecipient(f'"{name[:40]}" is no trust anchor of this workspace; Settings lists them')
