@@ -6,7 +6,7 @@ import pytest
 
 from sessions_app.models import Approval
 
-from .build import session_of, words
+from ..build import session_of, words
 
 
 @pytest.mark.parametrize(
