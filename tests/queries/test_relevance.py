@@ -172,6 +172,19 @@ def test_what_is_read_does_not_grow_with_how_many_say_it(agent, says):
     assert many.rows < 2_000
 
 
+def test_words_side_by_side_are_looked_for_in_one_session_and_not_in_all(agent, says, django_assert_max_num_queries):
+    """Where the index is asked by the workspace it gives back the rows of all sessions for each: 102 of them 42 times,
+    which small tables do not show."""
+    for _ in range(30):
+        says("re fund", "a refund of it")
+    with django_assert_max_num_queries(8) as asked:
+        found = session_list.found_page(agent.workspace_id, SessionFilter(q='"a refund of"'), 10, None)
+    assert len(found.items) == 10
+    (passes,) = [one["sql"] for one in asked.captured_queries if "~*" in one["sql"]]
+    assert "'@s" in passes and "'@w" not in passes
+    assert "LIMIT" in passes.rpartition("~*")[2], "no event is read of sessions behind those of the page"
+
+
 def _gather_statistics() -> None:
     """As autovacuum would: without, any index of the workspace looks as good as that of its order."""
     with database_roles.as_owner() as cursor:

@@ -1,6 +1,6 @@
 """The session list with the most relevant first: of the newest sessions that say the words, those that say them best.
 
-Ranking all sessions of a common word would read all rows of the index that have it, so a hundred are ranked, or fifty:
+Ranking all sessions of a common word would read all rows of the index that have it, so a hundred are ranked, or forty:
 the newest that pass the filter, as the list itself finds them. Who shows them says so (``Page.ranked``).
 """
 
@@ -28,7 +28,7 @@ from .said import pattern
 from .session_list import DEFAULT_SORT, RELEVANCE, Page, Ranked, SessionFilter
 
 CANDIDATES = 100
-FEWER = 50
+FEWER = 40
 """Where each costs more: of two terms and more, or of words side by side, for which the events of a row are read. Of
 three common words a hundred sessions read 3,900 rows, 2,700 of them to find and count them."""
 TERMS = 4

@@ -8,7 +8,7 @@ reads about as many rows of the index as it shows sessions, however many have th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from uuid import UUID
@@ -32,6 +32,15 @@ MARGIN = 1.25
 LAST = datetime.max.replace(tzinfo=UTC)
 ENOUGH = 8
 """Sessions that tell how rare a word is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A condition on sessions that began in a stretch of time, and what each that a list comes to is to be asked
+    besides: whether it has words side by side, for which its events are read (None: nothing)."""
+
+    found: Q
+    asked: Q | None = None
 
 
 def with_files(read: Read) -> Read:
@@ -59,8 +68,8 @@ def _has_old_rows(workspace_id: UUID) -> bool:
 
 def stretches(
     workspace_id: UUID, words: str, until: datetime | None, most: int, passed: Callable[[], int]
-) -> Iterator[Q]:
-    """Conditions on sessions: they say what somebody typed, and began in a stretch of time, the latest first, up to
+) -> Iterator[Stretch]:
+    """Sessions that say what somebody typed, by stretches of the time when they began, the latest first, up to
     ``until``. No stretch is left out, and the last one ends with the first session. The first one has ``most`` of them,
     and each further one as many as the rest should need, after how many of those before ``passed``.
     """
@@ -72,14 +81,16 @@ def stretches(
     size, looked_at = most, 0
     for place in range(ROUNDS):
         found, since, _ = said.walk(workspace_id, leader, before, most=size)
-        yield _all([*_said_by(workspace_id, found, others), *read, *_between(since, before)])
+        sessions, asked = _said_by(workspace_id, found, others)
+        within = _all([Q(pk__in=sessions), *_between(since, before)])
+        yield Stretch(within, _all([*asked, *read]) if asked or read else None)
         if since is None:
             return
         before, looked_at = since, looked_at + len(found)
         size = most * 2 ** (place + 1)
         if place < ROUNDS - 2 and (found_so_far := passed()):
             size = min(size, ceil(MARGIN * (most - found_so_far) * looked_at / found_so_far))
-    yield _all([said.say(workspace_id, words), *_between(None, before)])
+    yield Stretch(_all([said.say(workspace_id, words), *_between(None, before)]))
 
 
 def are_few(workspace_id: UUID, words: str) -> bool:
@@ -106,18 +117,18 @@ def _is_read(workspace_id: UUID, term: Term) -> bool:
     return bool(said.pattern(term)) and said.sessions_of_rare(workspace_id, term) is not None
 
 
-def _said_by(workspace_id: UUID, sessions: set[UUID], terms: Iterable[Term]) -> Iterator[Q]:
-    """Conditions that it is one of these sessions, which says the terms, and not those that are excluded."""
-    later: list[Q] = []
+def _said_by(workspace_id: UUID, sessions: set[UUID], terms: Iterable[Term]) -> tuple[set[UUID], list[Q]]:
+    """Those of some sessions that have the words of all terms, and not those that are excluded, and what each is to be
+    asked of words side by side."""
+    asked: list[Q] = []
     for term in terms:
         if said.pattern(term):
             says = Q(said.says(workspace_id, term))
-            later.append(~says if term.is_excluded else says)
+            asked.append(~says if term.is_excluded else says)
         else:
             saying = said.having(sessions, term)
             sessions = sessions - saying if term.is_excluded else sessions & saying
-    yield Q(pk__in=sessions)
-    yield from later
+    return sessions, asked
 
 
 def _between(since: datetime | None, before: datetime | None) -> Iterator[Q]:

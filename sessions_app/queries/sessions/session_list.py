@@ -50,6 +50,8 @@ NEEDS_WORDS = "relevance ranks where words are found: search for some, or choose
 EVERYTHING = Q()
 STRETCH, STRETCHES = 200, 4
 """Sessions that are looked at together, and how often at most, to fill a page of a list that is gone through."""
+ASKED = 25
+"""Sessions of a search that are asked together whether they have words side by side, at least."""
 SUMMED = 500
 """So many sessions are added up for the totals above a list without being asked."""
 ADDED_UP = (
@@ -171,10 +173,24 @@ def found_page(
     until = _decode(cursor, DEFAULT_SORT.removeprefix("-"))[0] if cursor else None
     items: list[SortedSession] = []
     for stretch in search_walk.stretches(workspace_id, read.words, until, limit + 1, items.__len__):
-        items += page(found.filter(stretch), DEFAULT_SORT, limit + 1 - len(items), cursor).items
+        items += _passing(found.filter(stretch.found), stretch.asked, limit + 1 - len(items), cursor)
         if len(items) > limit:
             return Page(items[:limit], cursor_of(items[limit - 1]))
     return Page(items, None)
+
+
+def _passing(found: QuerySet[Session], asked: Q | None, most: int, cursor: str | None) -> list[SortedSession]:
+    """The newest of some sessions that pass what each is asked, up to so many: of those behind them nothing is read."""
+    if asked is None:
+        return page(found, DEFAULT_SORT, most, cursor).items
+    kept: list[Any] = []  # with the annotation
+    each = found.annotate(passes=narrowing.is_true(asked))
+    while True:
+        looked_at = page(each, DEFAULT_SORT, max(most - len(kept), ASKED), cursor)
+        kept += filter(attrgetter("passes"), looked_at.items)
+        cursor = looked_at.next_cursor
+        if len(kept) >= most or cursor is None:
+            return kept[:most]
 
 
 def _narrowed_page(

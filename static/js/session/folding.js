@@ -2,12 +2,11 @@
 
 import { enter } from "../kept-place.js";
 import { askFrame, holdAt, underBars } from "./frame.js";
-import { load } from "./navigation.js";
 import { openAgain, openedNow } from "./place.js";
 
 // Only the head of the turn is there, or all of it again: the server leaves its rows out of every window, so the address
 // says so, and what was read stays where it was.
-export async function fold(turn) {
+export async function fold(turn, load) {
   const link = turn.querySelector(":scope > .turn-head .turn-fold");
   const { top } = turn.getBoundingClientRect();
   const opened = openedNow();

@@ -94,7 +94,7 @@ export function reveal(row) {
 export const jump = (href) => go(href, null, (seq) => `${base()}#e-${seq}`);
 
 // Rows of another place; false where they did not come. Where somebody wants to go last counts.
-export function load(path) {
+function load(path) {
   keepPlace();
   htmx.trigger("#panes", "htmx:abort");
   return htmx.ajax("GET", path, { source: "#panes", target: "#timeline", swap: "outerHTML" }).then(() => true, () => false);
@@ -112,7 +112,7 @@ export async function go(href, seq, addressOf = () => href) {
 
 // The turn closes or opens: folding.js says how. Without it the link leads where it says.
 export function foldTurn(turn) {
-  import("./folding.js").then(({ fold }) => fold(turn), () => location.assign(turn.querySelector(".turn-fold").href));
+  import("./folding.js").then(({ fold }) => fold(turn, load), () => location.assign(turn.querySelector(".turn-fold").href));
 }
 
 async function goToTurn(href) {
