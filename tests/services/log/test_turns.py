@@ -57,7 +57,7 @@ def test_a_title_is_not_what_a_program_says_in_tags_before_the_prompt(workspace,
         (f"<ide_opened_file>The user opened {place}.</ide_opened_file>\nMend the clock", "Mend the clock"),
         (f"<git-context>\nRemote: {place}\n</git-context>\n<system-reminder>a</system-reminder>\nMend it", "Mend it"),
         (f"<context>\n{place}\n</context>", f"<context> {place}"[:120]),
-        (f"<context>\n{place}\n</context>\n<task>Mend it", f"<context> {place}"[:120]),
+        (f"<context>\n{place}\n</context>\n<task>Mend it", "Mend it"),
     ):
         session = Session.objects.create(workspace_id=workspace.id, agent=agent)
         append(session, user(prompt))
