@@ -59,14 +59,17 @@ TRAVEL = """async (by) => {
 
 GROWTH = """() => {
     const count = () => document.querySelectorAll("#timeline *").length;
-    window.growth = { last: count(), most: 0 };
+    window.growth = { last: count(), most: 0, times: 0 };
     new MutationObserver(() => {
         const now = count();
         growth.most = Math.max(growth.most, now - growth.last);
+        growth.times += now > growth.last ? 1 : 0;
         growth.last = now;
     }).observe(document.getElementById("timeline"), { childList: true, subtree: true });
 }"""
-"""Watches by how many elements the timeline grows in one task at the most."""
+"""Watches by how many elements the timeline grows in one task at the most, and in how many tasks."""
+SLOW_CLOCK = "performance.now = ((now) => () => { now += 100; return now; })(0)"
+"""Whatever is timed takes 100 ms."""
 
 FOCUSED = "Number(document.activeElement.closest('[data-seq]').dataset.seq)"
 
@@ -141,6 +144,15 @@ def test_a_window_comes_in_a_few_rows_at_a_time(open_page, long_session):
     down = page.evaluate(TRAVEL, 100_000)
     assert max(down["seqs"]) > 50, "a window came"
     assert page.evaluate("growth.most") <= 120
+
+
+def test_a_window_comes_in_row_by_row_where_tasks_take_long(open_page, long_session):
+    page = open_page(path_of(long_session))
+    page.evaluate(SLOW_CLOCK)
+    page.evaluate(GROWTH)
+    down = page.evaluate(TRAVEL, 100_000)
+    assert max(down["seqs"]) > 50, "a window came"
+    assert page.evaluate("growth.times") >= 15
 
 
 def test_who_reads_on_fetches_no_row_twice(open_page, long_session):
