@@ -52,3 +52,12 @@ def test_a_lens_opens_at_what_is_read_and_the_end_is_one_key_away(open_page, age
     at_the_end = "Math.abs(document.documentElement.scrollHeight - innerHeight - scrollY) < 2"
     assert wait_until(lambda: page.evaluate(at_the_end), PATIENCE)
     expect(page.locator("#outline .here")).to_have_attribute("data-turn", re.compile("5[5-9]|60"))
+
+
+def test_what_was_recorded_of_an_event_can_be_copied(open_page, agent):
+    session = session_with(agent, [asked("p", "Mend the gate")])
+    page = open_page(f"{path_of(session)}?lens=raw", permissions=["clipboard-read", "clipboard-write"])
+    page.locator(".raw-row summary", has_text="user_message").click()
+    page.get_by_role("button", name="Copy", exact=True).click()
+    kept = page.locator(".kept pre").inner_text()
+    assert wait_until(lambda: page.evaluate("navigator.clipboard.readText()") == kept, 60)

@@ -47,9 +47,9 @@ if (row) {
 }
 
 document.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-copy]");
+  const button = event.target.closest("[data-copy-kept]");
   if (!button) return;
   await navigator.clipboard.writeText(button.closest(".kept").querySelector("pre").textContent);
   button.textContent = gettext("Copied");
 });
-document.addEventListener("htmx:afterSwap", () => { for (const one of document.querySelectorAll("[data-copy][hidden]")) one.hidden = false; });
+document.addEventListener("htmx:afterSwap", () => { for (const one of document.querySelectorAll("[data-copy-kept][hidden]")) one.hidden = false; });

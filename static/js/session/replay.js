@@ -13,6 +13,7 @@ const TOGETHER = 20;
 const ADDRESS = 1_000; // ms between two changes of the address: browsers refuse many
 let point = 0;
 let playing = false;
+let run = 0; // of what plays on: another speed while steps are fetched begins a new one, and the one before ends
 let timer = null;
 let follows = true; // whether the page scrolls along
 let steps = []; // [seq, ms or null] in order, without gaps
@@ -110,9 +111,10 @@ function pauseBetween(before, next) {
 }
 
 async function playOn() {
+  const mine = run += 1;
   const here = steps.find(([seq]) => seq === point)?.[1];
   let next = await stepAfter(point);
-  if (!playing) return;
+  if (!playing || mine !== run) return;
   if (!next) { stop(); say(gettext("the end")); return; }
   const { wait, was } = pauseBetween(here, next[1]);
   say(was - wait > 1_000 ? gettext("a pause of %(time)s is skipped", { time: words(was * speed()) }) : "");
@@ -123,7 +125,7 @@ async function playOn() {
   }
   timer = setTimeout(() => guarded(async () => {
     await moveTo(next);
-    if (playing) await playOn();
+    if (playing && mine === run) await playOn();
   }), Math.max(wait, SOON));
 }
 

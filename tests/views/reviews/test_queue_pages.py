@@ -42,7 +42,7 @@ def test_a_queue_without_a_session_is_not_said_to_be_reviewed(reviewer, agent):
 
 def test_a_queue_says_how_sessions_ended_as_their_list_does_and_that_more_follow(reviewer, agent, monkeypatch):
     broken = session_with(agent, [asked("p", "Deploy it")], title="Unanswered")
-    Session.objects.filter(pk=broken.pk).update(status="idle", phase="completed", origin="import")
+    Session.objects.filter(pk=broken.pk).update(status="idle", phase="completed", origin="import", ending="no_reply")
     assignments.assign([broken.pk], member("Rosa"), member("Rosa"), by=audit.COMMAND)
     place = reviewer.post("/reviews/", {"name": "All", "filter": "", "percent": "100", "wanted": "1"}).url
     listed = words(reviewer.get("/sessions/"))

@@ -121,7 +121,7 @@ def test_sessions_say_how_they_ended_as_their_list_does(reviewer, agent):
     one, other, third = (
         session_with(agent, [asked("p", "Deploy it")], title=title) for title in ("One", "Other", "Third")
     )
-    Session.objects.update(status="idle", phase="completed", origin="import")
+    Session.objects.update(status="idle", phase="completed", origin="import", ending="no_reply")
     rows = rows_of(reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}"))
     assert any(row.startswith("State No reply No reply") for row in rows)
     page = words(reviewer.get(f"/sessions/compare/?session={one.pk}"))
