@@ -1,7 +1,7 @@
 // Moving about in a session: windows of rows that join, links that stay on the page, the inspector beside it.
 
 import { enter } from "../kept-place.js";
-import { askFrame, eachFrame, holdInPlace, isRead, keepInPlace, underBars } from "./frame.js";
+import { askFrame, eachFrame, holdAt, holdInPlace, isRead, keepInPlace, underBars } from "./frame.js";
 import { keepPlace } from "./place.js";
 import { openFacts, showSide } from "./side.js";
 import { join } from "./windows.js";

@@ -8,7 +8,6 @@ import { gettext } from "../words.js";
 
 const REFRESHED_AFTER = 4_000; // ms: a run at work is drawn again so often at the most
 const GROWN = "strip-grown";
-const byId = (id) => document.getElementById(id);
 
 const pointing = lazy(() => import("./pointing.js"));
 document.addEventListener("focusin", ({ target }) => { if (target === view()) pointing.fetch(); });
