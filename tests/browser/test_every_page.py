@@ -82,6 +82,7 @@ def test_every_control_is_reached_with_the_tab_key(open_page, workspace):
     addresses = desk.pages(workspace)
     for name in KEYED:
         page.goto(addresses[name])
+        page.wait_for_load_state("networkidle")  # the outline comes anew when what turns changed is known
         expect(page.locator(".htmx-request, [aria-busy=true]")).to_have_count(0)
         controls = page.evaluate(CONTROLS)
         assert controls > 10, name

@@ -415,3 +415,16 @@ def test_what_is_written_from_right_to_left_is_cut_at_its_end_and_stays_in_its_c
     begins = "(one) => one.closest('[role=cell]').getBoundingClientRect().right - one.getBoundingClientRect().right"
     assert glance.evaluate("(one) => one.scrollWidth > one.clientWidth"), "it is too long for its cell"
     assert glance.evaluate(begins) >= 0, "and it is its beginning that is shown"
+
+
+def test_whoever_is_in_the_outline_stays_there_when_it_comes_anew(agent, open_page):
+    session = session_with(agent, [asked(f"p{number}", f"Question {number}") for number in range(5)])
+    page = open_page(path_of(session))
+    page.wait_for_load_state("networkidle")
+    page.locator("#outline a").nth(2).focus()
+    page.evaluate("""() => {
+        window.before = document.activeElement;
+        htmx.trigger(document.body, "files-known");
+    }""")
+    assert wait_until(lambda: page.evaluate("!before.isConnected"), 30), "it came anew"
+    assert wait_until(lambda: page.evaluate("document.activeElement.closest('#outline li')?.dataset.turn") == "3", 30)
