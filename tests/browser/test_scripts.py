@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from bench.looks import desk
+from config.database.postgres import wait_until
 from tests.views.session.build import asked, call, path_of, result, said, session_with
 
 from .conftest import PATIENCE
@@ -110,12 +111,15 @@ def test_turns_leave_the_outline_when_the_script_has_come_and_stay_until_then(op
     session = session_with(agent, (asked(f"p{at}", f"Question {at}") for at in range(1, 101)))
     page = open_page(f"{path_of(session)}?from=0")
     turns, rail = page.locator("#outline li[data-turn]"), page.locator("#rail")
+
+    def read_on(least: int) -> bool:
+        rail.evaluate("(rail) => rail.scrollTo(0, rail.scrollHeight)")
+        return turns.count() >= least
+
     with missing(page, "outline"):
-        for count in (24, 40, 56):
-            expect(turns).to_have_count(count)
-            rail.evaluate("(rail) => rail.scrollTo(0, rail.scrollHeight)")
+        assert wait_until(lambda: read_on(56), 60)
     with slow(page, "outline") as come:
-        expect(turns).to_have_count(72)
+        assert wait_until(lambda: read_on(72), 60)
         rail.evaluate("(rail) => rail.scrollTo(0, 40)")
         top = turns.nth(9).bounding_box()["y"]
         come()
