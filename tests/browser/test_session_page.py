@@ -417,14 +417,28 @@ def test_what_is_written_from_right_to_left_is_cut_at_its_end_and_stays_in_its_c
     assert glance.evaluate(begins) >= 0, "and it is its beginning that is shown"
 
 
-def test_whoever_is_in_the_outline_stays_there_when_it_comes_anew(agent, open_page):
-    session = session_with(agent, [asked(f"p{number}", f"Question {number}") for number in range(5)])
-    page = open_page(path_of(session))
-    page.wait_for_load_state("networkidle")
+def test_what_turns_changed_comes_into_the_outline_and_all_else_stays(agent, open_page):
+    edit = {"file_path": "/a/b.py", "old_string": "x", "new_string": "y"}
+    session = session_with(agent, [
+        one for number in range(60) for one in (
+            asked(f"p{number}", f"Question {number}"), call(f"c{number}", "Edit", edit), result(f"c{number}", "ok"),
+        )
+    ])  # fmt: skip
+    page = open_page(f"{path_of(session)}?from=0")
     page.locator("#outline a").nth(2).focus()
+    turns, rail = page.locator("#outline li[data-turn]"), page.locator("#rail")
+
+    def read_on() -> bool:
+        rail.evaluate("(rail) => rail.scrollTo(0, rail.scrollHeight)")
+        return turns.count() > 24
+
+    assert wait_until(read_on, 30), "more turns were asked for"
+    page.wait_for_load_state("networkidle")
     page.evaluate("""() => {
-        window.before = document.activeElement;
-        htmx.trigger(document.body, "files-known");
+        window.before = [document.activeElement, document.querySelectorAll("#outline li").length, rail.scrollTop];
+        for (const marks of document.querySelectorAll(".turn-marks")) marks.textContent = "";
+        htmx.ajax("GET", document.getElementById("outline").getAttribute("hx-get"), "#outline");
     }""")
-    assert wait_until(lambda: page.evaluate("!before.isConnected"), 30), "it came anew"
-    assert wait_until(lambda: page.evaluate("document.activeElement.closest('#outline li')?.dataset.turn") == "3", 30)
+    expect(page.locator("#outline li[data-turn='3'] .turn-marks")).to_contain_text("+1 −1")
+    now = "[document.activeElement, document.querySelectorAll('#outline li').length, rail.scrollTop]"
+    assert page.evaluate(f"{now}.every((one, at) => one === before[at])")

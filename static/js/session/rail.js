@@ -42,8 +42,20 @@ rail.addEventListener("scroll", () => {
   const more = by && left < NEAR && outline.querySelector(`.rail-more[data-side=${by < 0 ? "before" : "after"}] a:not(.htmx-request)`);
   if (more) htmx.trigger(more, "wanted"); // no click: nobody made one, and menus close at it
 }, { passive: true });
+// What turns changed becomes known after the page: their marks alone are put in, so all else stays as it is read.
+function mark(html) {
+  const { content } = Object.assign(document.createElement("template"), { innerHTML: html });
+  for (const one of content.querySelectorAll("li[data-turn]")) {
+    outline.querySelector(`li[data-turn="${one.dataset.turn}"] .turn-marks`)?.replaceWith(one.querySelector(".turn-marks"));
+  }
+}
+
 let held = null; // a turn, and where it was before others came above it
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.target === outline && detail.shouldSwap) {
+    detail.shouldSwap = false;
+    mark(detail.serverResponse);
+  }
   const stays = detail.target.matches?.(".rail-more[data-side=before]") && marks()[0];
   held = stays ? { stays, top: stays.getBoundingClientRect().top } : null;
 });
