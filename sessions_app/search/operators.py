@@ -21,6 +21,8 @@ TOKEN = re.compile(
     r'(?<!\S)(?P<minus>-?)(?P<name>[A-Za-z][A-Za-z_-]{0,30})(?P<sign>:|[<>]=?)(?P<value>"[^"]*"?|[^\s"]*)(?!\S)'
     r'|"[^"]*"?'
 )
+QUOTED = 60
+"""Characters of a value that the sentence about it shows: anybody can send somebody an address with a long one."""
 NAMED = ("tool", "agent", "model", "tag", "file", "ended", "status", "origin", "verdict")
 """Followed by a name."""
 MEASURES = ("cost", "tokens", "turns", "errors")
@@ -119,7 +121,7 @@ def moment(value: str, *, to_end: bool = False) -> datetime:
             at += timedelta(days=1)
         return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise ValueError(f'"{value[:60]}" is no date; write it as 2026-01-31 or 2026-01-31T09:30Z') from None
+        raise ValueError(f'"{value[:QUOTED]}" is no date; write it as 2026-01-31 or 2026-01-31T09:30Z') from None
 
 
 def _clauses(name: str, match: re.Match[str]) -> list[Clause]:
@@ -127,13 +129,13 @@ def _clauses(name: str, match: re.Match[str]) -> list[Clause]:
     value, sign, typed = match["value"].strip('"').strip(), match["sign"], match[0]
     if not value or len(value) > LONGEST_VALUE or "\0" in value:
         example = "cost>0.50" if name in MEASURES else f"{name}:{EXAMPLES[name]}"
-        raise BadOperator(f"“{typed[:60]}” has no value of 1 to {LONGEST_VALUE} characters; write it as {example}")
+        raise BadOperator(f"“{typed[:QUOTED]}” has no value of 1 to {LONGEST_VALUE} characters; write it as {example}")
     if (name in MEASURES) == (sign == ":"):
-        right = f"{name}>1" if name in MEASURES else f"{name}:{value[:60]}"
-        raise BadOperator(f"“{typed[:60]}” compares in a way that {name} does not know; write it as {right}")
+        right = f"{name}>1" if name in MEASURES else f"{name}:{value[:QUOTED]}"
+        raise BadOperator(f"“{typed[:QUOTED]}” compares in a way that {name} does not know; write it as {right}")
     is_excluded = bool(match["minus"])
     if name in DAYS and is_excluded:
-        raise BadOperator(f"“{typed[:60]}” leaves out a time; write from: and to: without a “-” in front")
+        raise BadOperator(f"“{typed[:QUOTED]}” leaves out a time; write from: and to: without a “-” in front")
     try:
         found = READERS.get(name, _named)(name, sign, value)
     except ValueError as bad:
@@ -150,13 +152,13 @@ def _named(name: str, sign: str, value: str) -> Pairs:
 
 def _is(name: str, sign: str, value: str) -> Pairs:
     if value.lower() not in IS:
-        raise ValueError(f'"{value[:60]}" is nothing that a session is; use one of {", ".join(IS)}')
+        raise ValueError(f'"{value[:QUOTED]}" is nothing that a session is; use one of {", ".join(IS)}')
     return [IS[value.lower()]]
 
 
 def _day(name: str, sign: str, value: str) -> Pairs:
     if name == "on" and len(value) > len("2026-01-31"):
-        raise ValueError(f'"{value[:60]}" is no day; write it as 2026-01-31')
+        raise ValueError(f'"{value[:QUOTED]}" is no day; write it as 2026-01-31')
     begin, end = ("from", moment(value)), ("to", moment(value, to_end=True))
     return [begin, end] if name == "on" else [begin] if name == "from" else [end]
 
@@ -168,7 +170,7 @@ def _number(name: str, sign: str, value: str) -> Pairs:
         number = Decimal("NaN")
     if not number.is_finite() or not 0 <= number < LARGEST:
         what = "amount of dollars; write it as 0.50" if name == "cost" else "number; write it as 10"
-        raise ValueError(f'"{value[:60]}" is no {what}')
+        raise ValueError(f'"{value[:QUOTED]}" is no {what}')
     return [(name, (sign, number))]
 
 

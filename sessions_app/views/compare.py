@@ -14,8 +14,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Session
-from sessions_app.queries.sessions import comparison, session_filter
-from sessions_app.queries.sessions.run_summaries import note_summaries
+from sessions_app.queries.sessions import comparison
+from sessions_app.search.operators import QUOTED
 from sessions_app.services.log import file_changes
 
 from . import access
@@ -39,7 +39,6 @@ def index(request: access.DeskRequest) -> HttpResponse:
         raise Http404
     context: dict[str, Any] = {"problems": problems, "compared": found, "most": comparison.MOST}
     others = comparison.candidates(found[0]) if 0 < len(found) < comparison.MOST else []
-    note_summaries([*found, *others], request.member.workspace.rules_off)
     context["candidates"] = [(one, _address([*found, one])) for one in others if one not in found]
     if len(found) > 1:
         context |= _compared(found)
@@ -71,7 +70,7 @@ def _ids(request: HttpRequest) -> tuple[list[UUID], list[str]]:
         except ValueError:
             problems.append(
                 gettext('"%(value)s" is no session; paste its id or the address of its page')
-                % {"value": value[: session_filter.SHOWN]}
+                % {"value": value[:QUOTED]}
             )
     if len(ids) > comparison.MOST:
         problems.append(

@@ -14,9 +14,10 @@ from sessions_app.compiled import Compiled
 from sessions_app.models import Agent, Session
 from sessions_app.queries import members
 from sessions_app.queries.sessions.conditions import VERDICTS, BadFilter, read_typed
-from sessions_app.queries.sessions.session_filter import SHOWN, ReadFilter
+from sessions_app.queries.sessions.session_filter import ReadFilter
 from sessions_app.queries.sessions.session_list import DEFAULT_SORT, RELEVANCE
 from sessions_app.search import operators
+from sessions_app.search.operators import QUOTED
 from sessions_app.summary.findings import RULES
 
 from . import access
@@ -118,7 +119,7 @@ def chips(read: ReadFilter, people: Mapping[str, str]) -> list[Chip]:
 def _said(read: ReadFilter, name: str, value: str, people: Mapping[str, str]) -> str:
     """A filter in words; a value that means nothing is quoted in short, for anybody can send an address."""
     if name in read.errors:
-        return f'{LABELS.get(name, name)} "{value[:SHOWN]}"'
+        return f'{LABELS.get(name, name)} "{value[:QUOTED]}"'
     return words_of(name, value, people)
 
 

@@ -11,7 +11,7 @@ from django.templatetags.static import static
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext
 
-from sessions_app.queries.sessions.session_filter import SHOWN
+from sessions_app.search.operators import QUOTED
 
 
 def wants_fragment(request: HttpRequest) -> bool:
@@ -41,6 +41,6 @@ def chosen(query: QueryDict, name: str, among: Collection[str], otherwise: str =
     """
     value = query.get(name, "") or otherwise
     if value != otherwise and value not in among:
-        told = {"value": value[:SHOWN], "name": name, "among": ", ".join(among)}
+        told = {"value": value[:QUOTED], "name": name, "among": ", ".join(among)}
         raise Http404(gettext('"%(value)s" is no %(name)s; use one of %(among)s.') % told)
     return value

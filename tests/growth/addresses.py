@@ -33,7 +33,8 @@ TOGETHER = (
 """Several filters at once, or one in an order that is not its own."""
 SEARCHES = (
     "q=parcel", "q=parcel+timed", "q=never/came", "q=%22parcel+never%22", "q=par*", "q=nobody-says-it",
-    "q=parcel+-look", "q=is:error", "q=ended:idle", "q=parcel+tool:search", "q=file:a/b",
+    "q=parcel+-look", "q=is:error", "q=ended:idle", "q=-ended:idle", "q=-status:idle", "q=-origin:api",
+    "q=parcel+tool:search", "q=file:a/b",
     "q=parcel&sort=relevance", "q=parcel+timed&sort=relevance",
 )  # fmt: skip
 GROUPED = ("agent", "model", "tool")

@@ -36,6 +36,8 @@ def test_the_database_and_the_page_have_the_same_word_for_each_session(workspace
     for word in ENDINGS:
         page = session_list.found_page(workspace.pk, SessionFilter(ended=word), 200, None)
         assert {row.pk for row in page.items} == {one.pk for one in every if one.ended == word}, word
+        page = session_list.found_page(workspace.pk, SessionFilter(q=f"-ended:{word}"), 200, None)
+        assert {row.pk for row in page.items} == {one.pk for one in every if one.ended != word}, word
 
 
 def test_the_list_of_each_word_reads_an_index_in_its_order(workspace, agent):

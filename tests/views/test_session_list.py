@@ -113,6 +113,7 @@ def test_a_boosted_link_gets_the_whole_page(viewer, three_sessions):
 TOLD = {
     "status=done": '"done" is no status; use one of idle, running, archived',
     "origin=moon": '"moon" is no origin',
+    "ended=never": '"never" is no state; use one of completed, broke_off, error',
     "sort=luck": '"luck" is no order',
     "from=yesterday": '"yesterday" is no date',
     "to=9999-12-31": '"9999-12-31" is no date',

@@ -17,9 +17,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from sessions_app.ids import uuid7
 from sessions_app.models import Agent, Role, Session
-from sessions_app.queries.sessions.session_filter import SHOWN
 from sessions_app.queries.waiting import Place
 from sessions_app.rendering import numbers
+from sessions_app.search.operators import QUOTED
 from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment, wants_fragment
 from vcon_app import registry
@@ -112,13 +112,13 @@ def _filter(request: access.DeskRequest) -> tuple[queries.ImportFilter, list[str
     if status and status not in queries.STATUSES:
         problems.append(
             gettext('"%(status)s" is no status of an import; use one of %(statuses)s')
-            % {"status": status[:SHOWN], "statuses": ", ".join(queries.STATUSES)}
+            % {"status": status[:QUOTED], "statuses": ", ".join(queries.STATUSES)}
         )
         status = ""
     if batch and not _id(batch):
         problems.append(
             gettext('"%(batch)s" is no batch of files; its id stands in the links of this page')
-            % {"batch": batch[:SHOWN]}
+            % {"batch": batch[:QUOTED]}
         )
     return queries.ImportFilter(status, _id(batch)), problems
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from sessions_app.models import Member, ReviewQueue, Session, TakenSession, Verdict
 from sessions_app.models.session_order import STARTED
+from sessions_app.search.operators import QUOTED
 
 from ..sessions import session_filter
 from ..sessions.conditions import BadFilter
@@ -57,7 +58,7 @@ def sessions_in(queue: ReviewQueue) -> QuerySet[Session]:
     """All sessions of a queue, reviewed or not. Raises ``BadFilter`` for a filter that cannot be understood."""
     query = QueryDict(queue.filter)
     if unknown := session_filter.unknown(query):
-        raise BadFilter(unknown[0], f'the list of sessions knows no filter "{unknown[0][: session_filter.SHOWN]}"')
+        raise BadFilter(unknown[0], f'the list of sessions knows no filter "{unknown[0][:QUOTED]}"')
     read = session_filter.read(query)
     for field, told in read.errors.items():
         raise BadFilter(field, told)

@@ -13,7 +13,8 @@ from uuid import UUID
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.lookups import DataContains
 from django.db.models import F, Func, Q, TextField, Value
-from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
+from django.db.models.expressions import Combinable
+from django.db.models.lookups import Exact, GreaterThanOrEqual, In, LessThan
 
 from sessions_app.extensions import IMPORTED, providers
 from sessions_app.models import Agent, Session, UsageTotal
@@ -123,12 +124,15 @@ MEASURED = {"cost": "measures__cost", "tokens": "measures__tokens", "turns": "tu
 """Columns that operators compare with a number."""
 CHOICES = {"status": Session.Status.values, "origin": Session.Origin.values, "verdict": list(VERDICTS)}
 CHOICES |= {"finding": list(run_findings.CHOICES), "ended": list(ENDINGS)}
+ONE_OF: dict[str, Combinable] = {"status": F("status"), "origin": F("origin"), "ended": ENDED}
+"""Filters of which each session has exactly one value, with an index by them."""
 
 
 def check_choice(name: str, value: Any) -> None:
     """Raises ``BadFilter`` where a filter has only certain values, and this is none of them."""
     if name in CHOICES and value not in CHOICES[name]:
-        raise BadFilter(name, f'"{value[:60]}" is no {name}; use one of {", ".join(CHOICES[name])}')
+        noun = "state" if name == "ended" else name
+        raise BadFilter(name, f'"{value[: operators.QUOTED]}" is no {noun}; use one of {", ".join(CHOICES[name])}')
 
 
 def read_typed(typed: str) -> operators.Read:
@@ -146,11 +150,7 @@ def names_agent(agent: str | None, typed: str) -> bool:
 
 def clause_conditions(workspace_id: UUID, read: operators.Read) -> list[Q]:
     """One condition for each operator. Raises ``BadFilter``."""
-    conditions = []
-    for clause in read.clauses:
-        asked = _clause(workspace_id, clause)
-        conditions.append(~asked if clause.is_excluded else asked)
-    return conditions
+    return [_excluded(workspace_id, one) if one.is_excluded else _clause(workspace_id, one) for one in read.clauses]
 
 
 def unknown_agents(workspace_id: UUID, read: operators.Read) -> list[str]:
@@ -165,18 +165,32 @@ def _clause(workspace_id: UUID, clause: Clause) -> Q:
         return Q(**{f"{MEASURED[name]}__{COMPARISONS[sign]}": number})
     if name == "agent":
         return Q(agent_id__in=agents_called(workspace_id, value))
-    if name == "ended":
-        value = value.lower().replace("-", "_")
     if name == "file":
         return say(workspace_id, f'"{value}"')
     if name in ("tool", "model"):
         names = spellings(value) if name == "tool" else models_called(workspace_id, value)
         return reduce(or_, (CONDITIONS[name](one) for one in names))
+    return CONDITIONS["from_" if name == "from" else name](_choice(clause))
+
+
+def _excluded(workspace_id: UUID, clause: Clause) -> Q:
+    """That a session is not what an operator names. Of a few values it has one of the others: an index finds these,
+    while PostgreSQL would go through all sessions for those that are not of the one that most are of.
+    """
+    if (column := ONE_OF.get(clause.name)) is None:
+        return ~_clause(workspace_id, clause)
+    others = [value for value in CHOICES[clause.name] if value != _choice(clause)]
+    return Q(In(column, others))
+
+
+def _choice(clause: Clause) -> Any:
+    """The value of an operator. Raises ``BadFilter`` where it has only certain values, and this is none of them."""
+    value = clause.value.lower().replace("-", "_") if clause.name == "ended" else clause.value
     try:
-        check_choice(name, value)
+        check_choice(clause.name, value)
     except BadFilter as bad:
-        raise BadFilter("q", f"{name}: {bad}") from None
-    return CONDITIONS["from_" if name == "from" else name](value)
+        raise BadFilter("q", f"{clause.name}: {bad}") from None
+    return value
 
 
 def spellings(name: str) -> list[str]:

@@ -33,8 +33,6 @@ LABELS = {
 BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 MOST = 1_000
 """Characters of one value."""
-SHOWN = 60
-"""Characters of a value that the sentence about it shows: anybody can send somebody an address with a long one."""
 MOST_COST = Decimal(10) ** 9
 PLACES = ("cursor", "totals", "columns", "view")
 """What stands in the address of the list beside the filter."""
@@ -97,7 +95,7 @@ def read(query: QueryDict, reader: UUID | None = None) -> ReadFilter:
 
 def _label(name: str) -> str:
     """What the form calls a filter; a name that is none of ours is quoted, for anybody can put one into an address."""
-    return LABELS.get(name, name.capitalize()) if name in NAMES or name in PLACES else f'"{name[:SHOWN]}"'
+    return LABELS.get(name, name.capitalize()) if name in NAMES or name in PLACES else f'"{name[: operators.QUOTED]}"'
 
 
 def unknown(query: QueryDict) -> list[str]:
@@ -114,7 +112,7 @@ def _read(name: str, value: str, reader: UUID | None) -> Any:
         return _dollars(value)
     if name in ("has_errors", "needs_approval"):
         if value.lower() not in BOOLEANS:
-            raise BadFilter(name, f'"{value[:SHOWN]}" is neither true nor false')
+            raise BadFilter(name, f'"{value[: operators.QUOTED]}" is neither true nor false')
         return BOOLEANS[value.lower()]
     if name == "import":
         return _import(value)
@@ -122,7 +120,7 @@ def _read(name: str, value: str, reader: UUID | None) -> Any:
         check_order(value)
     check_choice(name, value)
     if name == "fold" and value != "no":
-        raise BadFilter("fold", f'"{value[:SHOWN]}" folds nothing; use no, or leave it out')
+        raise BadFilter("fold", f'"{value[: operators.QUOTED]}" folds nothing; use no, or leave it out')
     return _assignee(value, reader) if name == "assignee" else value
 
 
@@ -130,7 +128,7 @@ def _import(value: str) -> UUID:
     try:
         return UUID(value)
     except ValueError:
-        raise BadFilter("import", f'"{value[:SHOWN]}" is no import; use its id') from None
+        raise BadFilter("import", f'"{value[: operators.QUOTED]}" is no import; use its id') from None
 
 
 def _assignee(value: str, reader: UUID | None) -> str:
@@ -154,5 +152,5 @@ def _dollars(value: str) -> Decimal:
     except InvalidOperation:
         amount = Decimal("NaN")
     if not amount.is_finite() or not 0 <= amount < MOST_COST:
-        raise BadFilter("min_cost", f'"{value[:SHOWN]}" is no amount of dollars; write it as 0.50')
+        raise BadFilter("min_cost", f'"{value[: operators.QUOTED]}" is no amount of dollars; write it as 0.50')
     return amount

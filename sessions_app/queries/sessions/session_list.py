@@ -20,7 +20,7 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, Tuple
 from sessions_app.compiled import Compiled
 from sessions_app.models import Session
 from sessions_app.models.session_order import LASTING
-from sessions_app.search.operators import Read
+from sessions_app.search.operators import QUOTED, Read
 
 from . import narrowing, run_findings, search_walk
 from .conditions import (
@@ -254,7 +254,7 @@ def check_order(sort: str) -> None:
     """Raises ``BadFilter`` for what is no order of sessions."""
     if sort != RELEVANCE and sort.removeprefix("-") not in SORTS:
         known = f'{", ".join(SORTS)}, with "-" in front to reverse, or {RELEVANCE}'
-        raise BadFilter("sort", f'"{sort[:60]}" is no order; use one of {known}')
+        raise BadFilter("sort", f'"{sort[:QUOTED]}" is no order; use one of {known}')
 
 
 def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) -> Page:

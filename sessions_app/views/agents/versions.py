@@ -13,8 +13,8 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, AgentVersion
 from sessions_app.queries.sessions import version_comparison
-from sessions_app.queries.sessions.session_filter import SHOWN
 from sessions_app.rendering import diff
+from sessions_app.search.operators import QUOTED
 from sessions_app.services import agents
 
 from .. import access
@@ -63,7 +63,7 @@ def _version(value: str) -> int | None:
     """The number of a version in an address; None where there is none. Raises 404 for what is no number."""
     found = number(value)
     if value and found is None:
-        raise Http404(gettext('"%(value)s" is no version; use its number.') % {"value": value[:SHOWN]})
+        raise Http404(gettext('"%(value)s" is no version; use its number.') % {"value": value[:QUOTED]})
     return found
 
 

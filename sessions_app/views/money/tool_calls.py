@@ -12,6 +12,7 @@ from sessions_app.models import CallUsage
 from sessions_app.queries.money import ledger as queries
 from sessions_app.queries.sessions import session_filter
 from sessions_app.queries.sessions.conditions import BadFilter
+from sessions_app.search.operators import QUOTED
 
 from .. import access
 from ..filter_fields import day_fields
@@ -83,7 +84,7 @@ def _value(name: str, value: str) -> Any:
         return session_filter.moment(name, value)
     if name == "session":
         if (session_id := uuid_in(value)) is None:
-            raise BadFilter(name, gettext('"%(value)s" is no session id') % {"value": value[: session_filter.SHOWN]})
+            raise BadFilter(name, gettext('"%(value)s" is no session id') % {"value": value[:QUOTED]})
         return session_id
     return value
 

@@ -16,6 +16,7 @@ from sessions_app.queries.money.budgets import midnight
 from sessions_app.queries.money.days import month_after
 from sessions_app.queries.sessions import session_filter
 from sessions_app.queries.sessions.conditions import BadFilter
+from sessions_app.search.operators import QUOTED
 
 GROUPS = {"day": _("Day"), "agent": _("Agent"), "model": _("Model"), "tool": _("Tool"), "session": _("Session")}
 PICTURES = {
@@ -114,19 +115,19 @@ def _check(asked: Asked, name: str, value: str) -> None:
         raise BadFilter(
             name,
             gettext('"%(value)s" is no grouping; use one of %(groups)s')
-            % {"value": value[: session_filter.SHOWN], "groups": ", ".join(asked.groups)},
+            % {"value": value[:QUOTED], "groups": ", ".join(asked.groups)},
         )
     if name == "picture" and value not in PICTURES:
         raise BadFilter(
             name,
             gettext('"%(value)s" is no chart; use one of %(pictures)s')
-            % {"value": value[: session_filter.SHOWN], "pictures": ", ".join(PICTURES)},
+            % {"value": value[:QUOTED], "pictures": ", ".join(PICTURES)},
         )
     if name == "origin" and value and value not in Session.Origin.values:
         raise BadFilter(
             name,
             gettext('"%(value)s" is no origin; use one of %(values)s')
-            % {"value": value[: session_filter.SHOWN], "values": ", ".join(Session.Origin.values)},
+            % {"value": value[:QUOTED], "values": ", ".join(Session.Origin.values)},
         )
     if name in ("from", "to") and value not in ("", EVER):
         session_filter.moment(name, value)
