@@ -42,7 +42,9 @@ rail.addEventListener("scroll", () => {
   const more = by && left < NEAR && outline.querySelector(`.rail-more[data-side=${by < 0 ? "before" : "after"}] a:not(.htmx-request)`);
   if (more) htmx.trigger(more, "wanted"); // no click: nobody made one, and menus close at it
 }, { passive: true });
+
 // What turns changed becomes known after the page: their marks alone are put in, so all else stays as it is read.
+const CHANGED = ["files-known", "cuts-known"]; // what the outline is asked for again by; turns that are new come otherwise
 function mark(html) {
   const { content } = Object.assign(document.createElement("template"), { innerHTML: html });
   for (const one of content.querySelectorAll("li[data-turn]")) {
@@ -52,7 +54,7 @@ function mark(html) {
 
 let held = null; // a turn, and where it was before others came above it
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (detail.target === outline && detail.shouldSwap) {
+  if (detail.shouldSwap && CHANGED.includes(detail.requestConfig.triggeringEvent?.type)) {
     detail.shouldSwap = false;
     mark(detail.serverResponse);
   }
