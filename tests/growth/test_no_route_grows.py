@@ -26,6 +26,7 @@ from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import file_changes, overview
 from sessions_app.services.money import ledger
 from sessions_app.services.people import api_keys, members
+from sessions_app.views.money import reconciling
 from tests.api.client import Api, ok
 from tests.api.things import make_things
 from tests.services.build import answer, append, call, event, result, user
@@ -43,7 +44,8 @@ GROWS, MORE = 1.3, 100
 MOST = 2_000
 """Rows that an answer may cost at most."""
 BOUNDS = (
-    (session_list, "SUMMED", 100), (ledger_queries, "SUMMED", 100), (event_detail, "COUNTED", 10),
+    (session_list, "SUMMED", 100), (reconciling, "ADDED_UP", 40), (ledger_queries, "SUMMED", 100),
+    (event_detail, "COUNTED", 10),
     (outline, "STRETCH", 50), (outline, "MORE", 40),
     (file_changes, "EVENTS_AT_ONCE", 50), (overview, "EVENTS_AT_ONCE", 50), (waterfall, "EVENTS", 50),
     (handover_transcript, "EVENTS", 100), (handover_transcript, "PROMPTS", 20),

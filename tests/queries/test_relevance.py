@@ -106,10 +106,13 @@ def test_it_says_among_how_many_it_ranked(agent, says, monkeypatch):
     assert oldest not in ranked(agent, "refund"), "an older one is not ranked, however well it says it"
 
 
-@pytest.mark.parametrize(("words", "most"), [("refund", 3), ("a refund", 2), ('"a refund"', 2), ("re/fund", 2)])
+@pytest.mark.parametrize(
+    ("words", "most"), [("refund", 3), ("a refund", 2), ('"a refund"', 2), ("re/fund", 2), ("a refund of", 1)]
+)
 def test_of_what_reads_more_of_each_session_fewer_are_ranked(agent, says, monkeypatch, words, most):
     monkeypatch.setattr(relevance, "CANDIDATES", 3)
     monkeypatch.setattr(relevance, "FEWER", 2)
+    monkeypatch.setattr(relevance, "FEWEST", 1)
     for _ in range(4):
         says("a refund of re/fund")
     wanted = SessionFilter(q=words, sort="relevance")

@@ -12,6 +12,9 @@ from sessions_app.queries.money.totals import Sums
 from sessions_app.queries.money.usage import Part, Period, Used
 from sessions_app.queries.sessions import session_filter, session_list
 
+ADDED_UP = 200
+"""Sessions that are read to compare. Each costs two rows, and the rest of the page by session up to 1,700."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outside:
@@ -28,8 +31,6 @@ class Compared:
 
     sums: Sums
     is_same: bool
-    has_data: bool
-    """Whether the range has money of the data wallet, which no session counts."""
 
 
 def outside(period: Period, total: Used) -> Outside | None:
@@ -58,13 +59,13 @@ def _less(whole: Decimal | None, part: Decimal | None) -> Decimal | None:
 
 def compared(workspace_id: UUID, query: QueryDict, total: Used) -> Compared | None:
     """The total of the list that a filter leads to; None where it is of too many sessions to be added up unasked."""
-    if total.sessions > session_list.SUMMED:
+    if total.sessions > ADDED_UP:
         return None  # as many of the list: none is read to find that out
     in_no_order = replace(session_filter.read(query).wanted, sort="")
     found = session_list.filtered(workspace_id, in_no_order)
-    row = session_list.totals(found, session_list.SUMMED)
+    row = session_list.totals(found, ADDED_UP)
     if row is None:
         return None
     sums = Sums.from_row(row)
     is_same = (sums.cost_amount, sums.total_tokens) == (total.cost_amount, total.total_tokens)
-    return Compared(sums, is_same, has_data=bool(total.data))
+    return Compared(sums, is_same)

@@ -363,6 +363,16 @@ def test_where_a_session_goes_beyond_the_range_the_difference_is_explained(viewe
     assert "whole sessions, with the turns that they had outside this range" in usage
 
 
+def test_of_too_many_sessions_to_add_up_it_is_told_why_the_list_may_differ(viewer, agent, monkeypatch):
+    monkeypatch.setattr("sessions_app.views.money.reconciling.ADDED_UP", 1)
+    ran(agent, "0.50", here=False)
+    assert "Why Sessions" not in total_line(viewer, "/usage/")
+    ran(agent, "0.25", here=False)
+    usage = total_line(viewer, "/usage/")
+    assert "Why Sessions may show another amount" in usage and "Sessions shows" not in usage
+    assert "whole sessions, with the turns that they had outside this range" in usage
+
+
 def drawn(client, query: str) -> tuple[list[str], dict[str, list[str]]]:
     """Names of the series of a picture, and what each day with an amount says."""
     html = client.get(f"/usage/{query}").content.decode()
