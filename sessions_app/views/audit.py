@@ -24,6 +24,7 @@ from sessions_app.services import audit
 
 from . import access
 from .pages import page_or_fragment
+from .tables import no_place
 
 ROWS = 100
 BROKEN = 20
@@ -66,7 +67,9 @@ def index(request: access.DeskRequest) -> HttpResponse:
     workspace_id = request.member.workspace_id
     before = request.GET.get("before", "")
     asked, problems = _asked(request.GET)
-    number = int(before) if before.isdecimal() and len(before) < 18 else None
+    number = int(before) if before.isascii() and before.isdecimal() and len(before) < 18 else None
+    if before and not number:
+        raise no_place()
     entries = queries.entries(workspace_id, limit=ROWS + 1, before=number, asked=asked)
     named = queries.named(workspace_id, entries[:ROWS])
     words = {"who": asked.who, "action": asked.action, "from": asked.since or "", "to": asked.until or ""}

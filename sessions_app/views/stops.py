@@ -22,6 +22,7 @@ from sessions_app.queries import stops as queries
 from sessions_app.services.stops import stops
 
 from . import access
+from .tables import list_place
 
 SHOWN = 50
 ENDS = {
@@ -123,7 +124,7 @@ def _page(request: access.DeskRequest, form: StopForm, status: int = 200) -> Htt
     found = queries.recent(request.member.workspace_id)
     holding = found.filter(pk__in=queries.in_force(request.member.workspace_id).values("pk")).order_by("-id")
     over = found.exclude(pk__in=[stop.pk for stop in holding]).order_by("-id")
-    if before := _id(request.GET.get("before", "")):
+    if before := list_place(request.GET, "before"):
         over = over.filter(pk__lt=before)
     page = list(over[: SHOWN + 1])
     context = {
@@ -141,10 +142,3 @@ def _row(request: access.DeskRequest, stop: Stop) -> Row:
         denied=sum(one.denied for one in ended), turns=sum(one.turn_interrupted for one in ended),
         sessions=len(ended), executing=sum(bool(one.executing) for one in ended),
     )  # fmt: skip
-
-
-def _id(value: str) -> UUID | None:
-    try:
-        return UUID(value)
-    except ValueError:
-        return None

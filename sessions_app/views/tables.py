@@ -16,6 +16,8 @@ from sessions_app.rendering.cells import cell
 
 ROWS = 50
 CSV_ROWS = 100_000
+LONGEST = 10
+"""Digits: no list has as many pages."""
 
 
 def before(found: QuerySet, query: QueryDict, *first: str) -> tuple[list[Any], str]:
@@ -23,16 +25,39 @@ def before(found: QuerySet, query: QueryDict, *first: str) -> tuple[list[Any], s
 
     ``first`` is what stands before the id in the index that has this order, the same in all rows.
     """
-    try:
-        rows = found.filter(id__lt=UUID(query["before"])) if query.get("before") else found
-    except ValueError:
-        raise Http404(gettext("This part of the list cannot be found; start from its beginning.")) from None
+    begins = list_place(query, "before")
+    rows = found.filter(id__lt=begins) if begins else found
     rows = list(rows.order_by(*first, "-id")[: ROWS + 1])
     if len(rows) <= ROWS:
         return rows, ""
     following = query.copy()
     following["before"] = str(rows[ROWS - 1].id)
     return rows[:ROWS], f"?{following.urlencode()}"
+
+
+def no_place() -> Http404:
+    """What is raised for a page of a list that an address names, and that is none."""
+    return Http404(gettext("This part of the list cannot be found; start from its beginning."))
+
+
+def list_place(query: QueryDict, name: str) -> UUID | None:
+    """The id in an address where a page begins; None at the beginning. Raises ``Http404`` for what is no id."""
+    if not query.get(name):
+        return None
+    if (place := uuid_in(query[name])) is None:
+        raise no_place()
+    return place
+
+
+def page_number(query: QueryDict, name: str = "page") -> int:
+    """The number in an address, 1 without one. Raises ``Http404`` for what is no number of a page.
+
+    A list may have become shorter than it was: what is behind its last page is for ``Paginator.get_page``.
+    """
+    text = query.get(name) or "1"
+    if not (text.isascii() and text.isdecimal() and len(text) < LONGEST and int(text)):
+        raise no_place()
+    return int(text)
 
 
 def uuid_in(text: str) -> UUID | None:

@@ -258,8 +258,8 @@ def test_older_imports_follow(reviewer, workspace):
 
 
 @pytest.mark.parametrize("before", ["x", "%00", "9" * 400])
-def test_a_nonsense_place_in_the_list_begins_it_again(reviewer, before):
-    assert reviewer.get(f"/imports/?before={before}").status_code == 200
+def test_a_nonsense_place_in_the_list_is_told(reviewer, before):
+    assert reviewer.get(f"/imports/?before={before}").status_code == 404
 
 
 def test_of_an_archive_the_page_says_which_file_gave_which_session(reviewer):

@@ -22,6 +22,7 @@ from sessions_app.rendering import numbers
 from sessions_app.search.operators import QUOTED
 from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment, wants_fragment
+from sessions_app.views.tables import list_place, uuid_in
 from vcon_app import registry
 from vcon_app.formats.common.sqlite import wal
 from vcon_app.models import Import
@@ -73,7 +74,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
 
 
 def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:
-    before = _id(request.GET.get("before", ""))
+    before = list_place(request.GET, "before")
     workspace_id = request.member.workspace_id
     wanted, problems = _filter(request)
     rows = queries.recent(workspace_id, limit=ROWS + 1, before=before, wanted=wanted)
@@ -115,12 +116,12 @@ def _filter(request: access.DeskRequest) -> tuple[queries.ImportFilter, list[str
             % {"status": status[:QUOTED], "statuses": ", ".join(queries.STATUSES)}
         )
         status = ""
-    if batch and not _id(batch):
+    if batch and not uuid_in(batch):
         problems.append(
             gettext('"%(batch)s" is no batch of files; its id stands in the links of this page')
             % {"batch": batch[:QUOTED]}
         )
-    return queries.ImportFilter(status, _id(batch)), problems
+    return queries.ImportFilter(status, uuid_in(batch)), problems
 
 
 @require_safe
@@ -146,7 +147,7 @@ def _upload(request: access.DeskRequest) -> HttpResponse:
     files = request.FILES.getlist("file")
     problems = [] if files else [NO_FILE]
     agent = _agent(request)
-    batch = _id(request.POST.get("batch", "")) or uuid7()
+    batch = uuid_in(request.POST.get("batch", "")) or uuid7()
     logs = {file.name: file for file in (*files, *request.FILES.getlist("log"))}
     for file in files:
         if wal.is_beside(file.name, logs):
@@ -222,11 +223,3 @@ def raw(request: access.DeskRequest, import_id: UUID) -> HttpResponse:
         "more": imported.document.size - len(beginning),
     }
     return render(request, "imports/raw.html", context)
-
-
-def _id(value: str) -> UUID | None:
-    """The id in an address; nonsense is as good as none: the list begins at its head then."""
-    try:
-        return UUID(value)
-    except ValueError:
-        return None

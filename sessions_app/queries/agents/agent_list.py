@@ -81,7 +81,7 @@ def read(query: QueryDict) -> AskedAgents:
     return AskedAgents(typed, sort)
 
 
-def page_of(workspace_id: UUID, asked: AskedAgents, number: str | None, off: Collection[str]) -> AgentPage:
+def page_of(workspace_id: UUID, asked: AskedAgents, number: int, off: Collection[str]) -> AgentPage:
     """A page of the agents that are asked for. By a number they are sorted where there are at most ``COUNTED``; the
     latest of more."""
     found = _matching(agents.by_last_seen(workspace_id), asked.q)

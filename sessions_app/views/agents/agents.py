@@ -17,6 +17,7 @@ from sessions_app.queries.sessions.run_summaries import note_summaries
 
 from .. import access
 from ..list_columns import Column
+from ..tables import page_number
 
 SESSIONS = 25
 COLUMNS = (
@@ -53,7 +54,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     if asked.problem:
         return render(request, "agents/index.html", {"asked": asked, "columns": _columns(asked)}, status=400)
     off = request.member.workspace.rules_off
-    listed = agent_list.page_of(request.member.workspace_id, asked, request.GET.get("page"), off)
+    listed = agent_list.page_of(request.member.workspace_id, asked, page_number(request.GET), off)
     context = {"asked": asked, "listed": listed, "page": listed.page, "rows": listed.rows, "columns": _columns(asked)}
     context |= {"earlier": "", "next": ""}
     if listed.page.has_previous():

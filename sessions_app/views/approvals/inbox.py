@@ -23,6 +23,7 @@ from .. import access
 from ..pages import page_or_fragment
 from ..session.addresses import at, event_url, place_in
 from ..session.page import covered, fitted, imported_by
+from ..tables import list_place, uuid_in
 
 FIRST, LINES = 12, 50
 """Lines that the page opens with, and that follow at a time: the second ones are asked for as soon as it is there."""
@@ -141,7 +142,7 @@ def chips(request: access.DeskRequest) -> list[Chip]:
 
 
 def _ids(request: access.DeskRequest) -> list[UUID]:
-    return [id_ for id_ in map(_uuid, request.GET.getlist("id")[:MOST_ASKED]) if id_]
+    return [id_ for id_ in map(uuid_in, request.GET.getlist("id")[:MOST_ASKED]) if id_]
 
 
 def _show(asked: QueryDict) -> str:
@@ -151,7 +152,7 @@ def _show(asked: QueryDict) -> str:
 
 def _lines(request: access.DeskRequest, show: str) -> tuple[list[Approval], str]:
     """A page of lines, and the address of the next one ("" at the end)."""
-    after = _uuid(request.GET.get("after", ""))
+    after = list_place(request.GET, "after")
     last = next(iter(queries.of_ids(request.member.workspace_id, [after])), None) if after else None
     most = LINES if last else FIRST
     found = queries.inbox(request.member, show, most + 1, last)
@@ -161,16 +162,9 @@ def _lines(request: access.DeskRequest, show: str) -> tuple[list[Approval], str]
     return found, f"{reverse('approval-more')}?{urlencode({'show': show, 'after': found[-1].pk})}"
 
 
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
-
-
 def _chosen(request: access.DeskRequest, waiting: Sequence[Approval], show: str) -> dict[str, Any]:
     """The card that is shown, the transcript before it, and where its decision leads: to the one that follows."""
-    wanted = _uuid(request.GET.get("card", ""))
+    wanted = uuid_in(request.GET.get("card", ""))
     number = next((number for number, one in enumerate(waiting) if one.pk == wanted), None)
     if number is None:
         found = queries.of_ids(request.member.workspace_id, [wanted]) if wanted else []

@@ -33,7 +33,7 @@ PAGE = 100
 def of_agent(request: access.DeskRequest, slug: str) -> HttpResponse:
     """Runs of an agent that led to something, as a picture and as a list; ``?before=`` turns the page."""
     agent = access.agent_read(request, slug)
-    before = tables.uuid_in(request.GET.get("before", ""))
+    before = tables.list_place(request.GET, "before")
     found, following = runs.runs_of(agent, before=before)
     context = {"agent": agent, "runs": found, "following": following, "before": before}
     context["files"] = extensions.parts(extensions.AGENT_GRAPH, request, agent)
@@ -86,7 +86,7 @@ def of_session(request: access.DeskRequest, agent_id: UUID, session_id: UUID) ->
 
 def show(request: access.DeskRequest, session: Session, entered: dict[str, Any], status: int = 200) -> HttpResponse:
     """The page; what was refused stands in its form again, with the reason under the field's name in ``errors``."""
-    after = tables.uuid_in(request.GET.get("after", ""))
+    after = tables.list_place(request.GET, "after")
     found = GraphNode.objects.filter(session=session)
     rows = list((found.filter(pk__gt=after) if after else found).order_by("session", "id")[: PAGE + 1])
     decided, alone = runs.arranged(rows[:PAGE])

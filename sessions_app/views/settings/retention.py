@@ -19,6 +19,7 @@ from sessions_app.queries.retention import over, strategies
 from sessions_app.services.retention import keeping, sweeping, workspaces
 
 from .. import access
+from ..tables import list_place
 
 LOOKED_AT = 100
 """Sessions that one page of the report goes through."""
@@ -135,7 +136,4 @@ def _page(request: access.DeskRequest, form: RulesForm, status: int = 200) -> Ht
 
 
 def _after(request: access.DeskRequest) -> UUID | None:
-    try:
-        return UUID(request.GET.get("after", ""))
-    except ValueError:
-        return None
+    return list_place(request.GET, "after")

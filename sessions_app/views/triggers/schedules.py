@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,6 +19,7 @@ from sessions_app.services.triggers import Refused, cron_times, schedules, unatt
 
 from .. import access
 from ..pages import chosen, page_or_fragment
+from ..tables import list_place, page_number
 from .forms import MISSED, OVERLAP, WHEN_ASKING, ScheduleForm
 
 MANY = 100
@@ -32,8 +33,8 @@ Status = TriggerRun.Status
 def index(request: access.DeskRequest) -> HttpResponse:
     """Schedules and webhook endpoints in one place, each with what came of it last."""
     workspace_id = request.member.workspace_id
-    plans = Paginator(queries.schedules(workspace_id), MANY).get_page(request.GET.get("page"))
-    hooks = Paginator(queries.endpoints(workspace_id), MANY).get_page(request.GET.get("webhooks"))
+    plans = Paginator(queries.schedules(workspace_id), MANY).get_page(page_number(request.GET))
+    hooks = Paginator(queries.endpoints(workspace_id), MANY).get_page(page_number(request.GET, "webhooks"))
     context = {
         "plans": plans, "schedules": queries.with_last_runs(plans.object_list),
         "hooks": hooks, "endpoints": queries.with_last_deliveries(hooks.object_list), **rights(request),
@@ -61,19 +62,9 @@ def runs(request: access.DeskRequest) -> HttpResponse:
 
 def older(request: HttpRequest, found: Any, size: int) -> dict[str, Any]:
     """A page of rows with descending ids: those ``?before=`` an id, and the id that the next page is before."""
-    given = request.GET.get("before", "")
-    before = _id(given)
-    if given and before is None:
-        raise Http404(_("This part of the list cannot be found; start from its beginning."))
+    before = list_place(request.GET, "before")
     rows = list((found.filter(pk__lt=before) if before else found)[: size + 1])
     return {"rows": rows[:size], "before": rows[size - 1].pk if len(rows) > size else None, "is_first": before is None}
-
-
-def _id(value: str) -> UUID | None:
-    try:
-        return UUID(value)
-    except ValueError:
-        return None
 
 
 # --- a schedule -------------------------------------------------------------------------------------------------

@@ -26,6 +26,26 @@ def test_a_value_that_means_nothing_is_told(admin, agent, path, told):
     assert answer.status_code == 404 and told in words(answer)
 
 
+@pytest.mark.parametrize("value", ["odd", "-1", "1e3", "٣", "0", "9" * 40])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/agents/?page=", "/agents/?sort=-cost&page=", "/triggers/?page=", "/triggers/?webhooks=", "/stops/?before=",
+        "/settings/retention/?after=", "/settings/retention/keep/?after=", "/imports/?before=", "/audit/?before=",
+        "/agents/refund-agent/graph/?before=", "/approvals/more?after=", "/usage/wallets/?before=",
+        "/usage/calls/?before=",
+    ],
+)  # fmt: skip
+def test_a_list_that_cannot_be_gone_on_with_says_so(admin, agent, path, value):
+    answer = admin.get(path + value)
+    assert answer.status_code == 404 and "This part of the list cannot be found" in words(answer)
+    assert admin.get(path).status_code == 200, "an empty value is none"
+
+
+def test_a_page_behind_the_last_is_the_last(admin, agent):
+    assert "Refund agent" in words(admin.get("/agents/?page=7"))
+
+
 def test_what_is_told_of_it_is_short(admin, workspace):
     """Anybody can send somebody an address."""
     lie = "Your session has ended. Call us. " * 50
