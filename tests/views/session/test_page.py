@@ -329,6 +329,8 @@ def test_events_that_are_not_there_are_404(viewer, refund_session, path):
 def test_reviewers_archive_and_viewers_do_not(reviewer, viewer, refund_session):
     assert b"/archive" not in viewer.get(path_of(refund_session)).content
     assert viewer.post(f"{path_of(refund_session)}/archive").status_code == 403
+    told = b"It is read-only for good. What waits for a person in it is cancelled"
+    assert told in reviewer.get(path_of(refund_session)).content, "before the button that does it"
     assert reviewer.post(f"{path_of(refund_session)}/archive").url == path_of(refund_session)
     page = reviewer.get(path_of(refund_session))
     assert "Archived" in Page(page.content).text and b"/message" not in page.content
