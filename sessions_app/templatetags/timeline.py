@@ -20,6 +20,7 @@ from sessions_app.queries.log.outline import Mark, Outline
 from sessions_app.queries.log.timeline import SMALL, Entry, Nested
 from sessions_app.rendering import code_html, marks, media, numbers, paths, text, titles, toolbody, usage_words
 from sessions_app.rendering.arguments import secrets
+from sessions_app.rendering.pauses import Pause
 from sessions_app.rendering.toolline import ToolLine
 from sessions_app.templatetags.desk import tokens
 from sessions_app.views import zones
@@ -27,7 +28,6 @@ from sessions_app.views.approvals import cards
 from sessions_app.views.labels import label
 from sessions_app.views.session.addresses import Place, event_url
 from sessions_app.views.session.strategy_words import strategy_words
-from sessions_app.views.session.timeline.layout import Pause
 from sessions_app.views.session.timeline.rows import KINDS
 from sessions_app.views.translated import translated
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -160,6 +161,16 @@ def test_every_turn_is_a_section_that_the_outline_links_to() -> None:
     assert sections == ["turn-0", "turn-1", "turn-2", "turn-3"]
     assert links == ["#turn-1", "#turn-2", "#turn-3"]
     assert "Setup" in reading.text
+
+
+def test_hours_and_days_between_two_turns_are_told() -> None:
+    prompts = (timedelta(), timedelta(minutes=59), timedelta(hours=3), timedelta(days=2), timedelta(days=1))
+    shown = page([EventDraft("user_message", f"p{at}", text="Go", at=START + at) for at in prompts])
+    told = re.findall(r'<p class="pause">(.*?)</p>\s*<section id="turn-(\d)"', shown)
+    assert [(re.sub("<[^>]+>", "", words), turn) for words, turn in told] == [
+        ("2 h 1 m later", "3"),
+        (f"1 d 21 h later · {START + prompts[3]:%A %Y-%m-%d %H:%M} UTC", "4"),
+    ], "the last one's recorder wrote that it began before"
 
 
 def test_the_outline_of_many_turns_is_written_in_pieces() -> None:

@@ -16,7 +16,7 @@ from . import frame, parts, share
 from .happened import Happened, section
 from .pairs import paired
 from .shown import shown_of_event, shown_of_session
-from .totals import count, starts_turn
+from .totals import Tally, count, starts_turn
 
 __all__ = ["NAME", "SPEC", "shown_of_event", "shown_of_session", "write"]
 
@@ -51,7 +51,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     for seq, event, result in paired(events):
         number += starts_turn(event)
         if number != open_turn:
-            yield (b"</section>\n" if open_turn >= 0 else b"") + frame.turn_head(number, turns[number]).encode()
+            yield (b"</section>\n" if open_turn >= 0 else b"") + _head(turns, number).encode()
             open_turn = number
         yield parts.event(seq, event, result).encode()
         for shown in (event, result[1] if result else None):
@@ -60,6 +60,10 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     yield b"</section>\n</main>\n" if open_turn >= 0 else b'<p class="none">No events.</p>\n</main>\n'
     yield frame.foot(options.get("origin"), options.get("generated_at")).encode()
     _report_losses(session, losses)
+
+
+def _head(turns: list[Tally], number: int) -> str:
+    return frame.turn_head(number, turns[number], turns[number - 1] if number else None)
 
 
 def _report_losses(session: SessionDraft, losses: Losses) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from importlib import resources
 from itertools import islice
 
-from sessions_app.rendering import markdown, numbers
+from sessions_app.rendering import markdown, numbers, pauses
 from sessions_app.rendering.text import escape, first_line
 
 from ...drafts import SessionDraft
@@ -61,8 +61,8 @@ def _link(number: int, turn: Tally) -> str:
     )
 
 
-def turn_head(number: int, turn: Tally) -> str:
-    """The heading of a turn, with its tokens, its cost and its time."""
+def turn_head(number: int, turn: Tally, before: Tally | None) -> str:
+    """The heading of a turn, with its tokens, its cost and its time; above it how long after ``before`` it began."""
     title = escape(turn.prompt) or "no text" if number else "Setup"
     said = [tokens(turn)] if turn.total_tokens is not None else []
     if turn.cost is not None:
@@ -74,7 +74,18 @@ def turn_head(number: int, turn: Tally) -> str:
     if turn.errors:
         said.append(f'<span class="bad">{turn.errors} {plural("error", turn.errors)}</span>')
     label = f'<span class="n">Turn {number}</span> ' if number else ""
-    return f'<section id="turn-{number}">\n<h2>{label}{title}</h2>\n<p class="turn-facts">{" · ".join(said)}</p>\n'
+    pause = _pause(before.ended_at, turn.started_at) if before and before.ended_at and turn.started_at else ""
+    facts = f'<p class="turn-facts">{" · ".join(said)}</p>'
+    return f'{pause}<section id="turn-{number}">\n<h2>{label}{title}</h2>\n{facts}\n'
+
+
+def _pause(since: datetime, until: datetime) -> str:
+    pause = pauses.between(since.astimezone(UTC), until.astimezone(UTC))
+    if pause is None:
+        return ""
+    later = f"{numbers.duration(pause.length.total_seconds() * 1000)} later" if pause.length else ""
+    day = f"{pause.until:%A} {_time(pause.until)}" if pause.is_new_day else ""
+    return f'<p class="pause">{" · ".join(filter(None, (later, day)))}</p>\n'
 
 
 def foot(origin: str | None, made_at: datetime | None) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext, ngettext
@@ -14,7 +13,7 @@ from sessions_app.models import Turn
 from sessions_app.queries.log.story import Run
 from sessions_app.queries.log.timeline import Window
 from sessions_app.queries.retention.folds import Fold
-from sessions_app.rendering import text
+from sessions_app.rendering import pauses, text
 from sessions_app.rendering.titles import title_of_prompt
 
 from ... import zones
@@ -28,8 +27,6 @@ BYTES = 120_000
 PRUNED = "sessions/_pruned.html"
 RUN = 4
 """So many tool calls in a row are folded into one line; so many quiet rows, too."""
-PAUSE = timedelta(hours=1)
-"""From so much time between two turns on the page tells it: a session was resumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +107,6 @@ class SignedEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
-    """The time that passed before a turn began. ``length``: None where it was short, and only the day is another."""
-
-    until: datetime
-    length: timedelta | None
-    is_new_day: bool
-    """By the reader's clock."""
-
-
-@dataclass(frozen=True, slots=True)
 class Section:
     """The rows of one turn in a window. ``head`` is the prompt when the head of the turn says all of it."""
 
@@ -142,7 +129,7 @@ class Section:
         return self.head.entry.seq if self.head else self.folded_at
 
     @property
-    def pause(self) -> Pause | None:
+    def pause(self) -> pauses.Pause | None:
         """The time before the turn, where the page tells it."""
         return None if self.continued or self.turn is None else _pause_before(self.turn)
 
@@ -266,14 +253,10 @@ def _section(
     )
 
 
-def _pause_before(turn: Turn) -> Pause | None:
-    """Of a turn in a window; None where its recorder wrote that it began before the one above it had ended."""
+def _pause_before(turn: Turn) -> pauses.Pause | None:
+    """Of a turn in a window, by the reader's clock."""
     since, until = getattr(turn, "previous_ended_at", None), turn.started_at
-    if since is None or until is None or until <= since:
-        return None
-    is_new_day = zones.local(since).date() != zones.local(until).date()
-    is_long = until - since >= PAUSE
-    return Pause(until, until - since if is_long else None, is_new_day) if is_long or is_new_day else None
+    return pauses.between(since and zones.local(since), until and zones.local(until))
 
 
 def _folded_section(rows: list[Row], window: Window, form: Form) -> Section:
