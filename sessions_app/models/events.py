@@ -79,7 +79,7 @@ class ToolCall(models.Model):
     """A tool call joined with its result."""
 
     pk = models.CompositePrimaryKey("session_id", "seq")
-    session = models.ForeignKey(Session, models.CASCADE, related_name="tool_calls", db_index=False)
+    session = models.ForeignKey(Session, models.CASCADE, related_name="tool_calls", db_index=False, db_constraint=False)
     seq = models.IntegerField()
     result_seq = models.IntegerField(null=True)
     call_id = models.TextField(null=True)
@@ -104,7 +104,7 @@ class ModelRequest(Tokens):
     """One request to a model with the usage of its response. Of repeats the one with the greatest output is counted."""
 
     pk = models.CompositePrimaryKey("session_id", "key")
-    session = models.ForeignKey(Session, models.CASCADE, related_name="requests", db_index=False)
+    session = models.ForeignKey(Session, models.CASCADE, related_name="requests", db_index=False, db_constraint=False)
     key = models.TextField()
     seq = models.IntegerField()
     """The last event of this response: where its tokens are shown."""

@@ -17,7 +17,7 @@ class Turn(Tokens, Money):
     """Everything from one message of a person or trigger until before the next; turn 0 is what came before."""
 
     pk = models.CompositePrimaryKey("session_id", "index")
-    session = models.ForeignKey(Session, models.CASCADE, related_name="turns", db_index=False)
+    session = models.ForeignKey(Session, models.CASCADE, related_name="turns", db_index=False, db_constraint=False)
     index = models.IntegerField()
     first_seq = models.IntegerField()
     last_seq = models.IntegerField()
