@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
@@ -11,10 +13,14 @@ from sessions_app.prepared import by_ids
 from sessions_app.queries import approvals, stuck
 from sessions_app.queries import home as queries
 from sessions_app.queries.money import budgets
+from sessions_app.queries.reviews import comments, queues
 
 from . import access
 
 CARDS = 4
+MENTIONS = 3
+ASSIGNED = 9
+"""Counted up to here, ``9+`` then."""
 
 
 @require_safe
@@ -32,6 +38,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
         start = extensions.parts(extensions.HOME_START, request)
         return render(request, "home/begin.html", {"address": address, "start": start})
     context = {
+        **_for_reader(request),
         "waiting": approvals.with_turns(approvals.inbox(request.member, "all", CARDS)),
         "stuck": stuck.stuck(workspace_id),
         "running": queries.running(workspace_id),
@@ -42,3 +49,13 @@ def index(request: access.DeskRequest) -> HttpResponse:
         "budgets": budgets.today(workspace_id),
     }
     return render(request, "home/index.html", context)
+
+
+def _for_reader(request: access.DeskRequest) -> dict[str, Any]:
+    """Where others named the reader, and how much they are to review."""
+    named = list(comments.mentions_of(request.member)[: MENTIONS + 1])
+    assigned = len(queues.assigned_to(request.member).values("pk")[: ASSIGNED + 1])
+    return {
+        "mentions": named[:MENTIONS], "more_mentions": len(named) > MENTIONS,
+        "assigned": assigned, "most_assigned": ASSIGNED,
+    }  # fmt: skip

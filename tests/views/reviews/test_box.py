@@ -85,6 +85,8 @@ def test_a_session_of_another_workspace_is_not_there(charlie, read, what):
 def test_it_is_assigned_to_a_reviewer_of_this_workspace(reviewer, viewer, charlie, read):
     post(reviewer, read, "assign", {"assignee": str(member("Rosa").pk)})
     assert Session.objects.get(pk=read.pk).assignee == member("Rosa")
+    assert "For you Reviews 1 session is yours to review" in words(reviewer.get("/"))
+    assert "For you" not in words(viewer.get("/"))
     for nobody, why in (("Vito", "is a viewer"), ("Charlie", "choose a member of this workspace")):
         answer = post(reviewer, read, "assign", {"assignee": str(member(nobody).pk)}, **HTMX)
         assert answer.status_code == 422 and why in words(answer)
@@ -120,6 +122,8 @@ def test_who_is_named_finds_it_until_they_look(reviewer, admin, read):
     post(reviewer, read, "comments", {"text": "Look, @Ada: @rosa@example.org and @nobody wonder"})
     assert [mention.member for mention in Mention.objects.all()] == [member("Ada")]
     assert "You are mentioned Rosa in Order 4711" in words(admin.get("/reviews/"))
+    assert "For you Reviews Rosa in Order 4711" in words(admin.get("/"))
+    assert "For you" not in words(reviewer.get("/"))
     assert "You are mentioned" not in words(reviewer.get("/reviews/"))
     admin.get(f"{path_of(read)}/review")
     assert "You are mentioned" not in words(admin.get("/reviews/"))
