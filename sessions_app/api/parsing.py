@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn
 
@@ -100,12 +101,14 @@ def reply(body: BaseModel, status: int = 200, **headers: str) -> HttpResponse:
 
 
 class Unkept(ValueError):
-    """NaN, infinity: Python reads and writes them, and JSON has no words for them."""
+    """NaN, infinity: Python reads and writes them, and JSON has no words for them. A member that is there twice: one
+    program reads the first, another the last (RFC 8259, 4), and a person would decide on one that is not executed.
+    """
 
 
 def _loads(body: bytes) -> Any:
     try:
-        return json.loads(body, parse_constant=_no_constant, parse_float=_finite)
+        return json.loads(body, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_each_once)
     except RecursionError:
         raise Problem(400, f"the body is nested deeper than {MAX_DEPTH} levels") from None
     except UnicodeDecodeError as error:
@@ -127,6 +130,14 @@ def _finite(text: str) -> float:
     if number in (float("inf"), float("-inf")):
         raise Unkept(f"{text[:20]} is larger than any floating point number")
     return number
+
+
+def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(members)
+    if len(value) != len(members):
+        ((twice, _),) = Counter(name for name, _ in members).most_common(1)
+        raise Unkept(f"{json.dumps(twice[:100])} stands in an object more than once; send it once")
+    return value
 
 
 def _check_depth(value: Any) -> None:

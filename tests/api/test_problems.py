@@ -8,6 +8,8 @@ import json
 import pytest
 from django.test import override_settings
 
+from sessions_app.models import Agent
+
 from .client import ok, pointers, refused
 
 
@@ -51,6 +53,18 @@ def test_a_packed_body_is_refused_by_its_name(api):
 def test_a_body_that_is_not_json_is_refused(api, body):
     assert api.send("POST", "agents", body).status_code in (400, 422)
     refused(api.send("POST", "agents", body), 422 if body == "" else 400)
+
+
+@pytest.mark.parametrize("body", [
+    '{"name": "A", "instructions": "x", "name": "B"}',
+    '{"name": "A", "metadata": {"of": [{"name": 1, "name": 2}]}}',
+    '{"name": "A", "na\\u006de": "A"}',
+])  # fmt: skip
+def test_a_member_that_is_there_twice_is_refused_by_its_name(api, body):
+    """Readers differ in which of two they take, and a person decides on what is executed."""
+    detail = refused(api.send("POST", "agents", body), 400)["detail"]
+    assert '"name" stands in an object more than once' in detail
+    assert not Agent.objects.exists()
 
 
 def test_an_integer_of_ten_thousand_digits_is_refused(api):
