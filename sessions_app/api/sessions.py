@@ -15,7 +15,6 @@ from sessions_app.queries.sessions import provenance, relevance, turn_state
 from sessions_app.queries.sessions import session_list as queries
 from sessions_app.queries.sessions.conditions import BadFilter, names_agent
 from sessions_app.services import agents, continuations, sessions
-from sessions_app.services.retention import policies
 from sessions_app.services.reviews import tagging
 from sessions_app.services.turns import messages
 
@@ -78,11 +77,9 @@ def read_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
 def change_session(request: HttpRequest, session_id: UUID, changes: SessionChanges) -> HttpResponse:
     """Other tags of a session, in the order that is sent, or another retention; what is left out stays."""
     session, auth = session_read(request, session_id), request.auth
-    if changes.retention is not None:
-        is_admin = auth.role.covers(models.Role.ADMIN)
-        policies.set_policy(session.pk, changes.retention.said(), by=auth.actor, is_admin=is_admin)
-    if changes.tags is not None:
-        tagging.set_tags(session.pk, changes.tags, by=auth.actor)
+    retention = changes.retention.said() if changes.retention else None
+    is_admin = auth.role.covers(models.Role.ADMIN)
+    tagging.change(session.pk, tags=changes.tags, retention=retention, by=auth.actor, is_admin=is_admin)
     return reply(session_schema(session_read(request, session_id)))
 
 

@@ -1,7 +1,8 @@
-"""All tags of one session at once. For one tag on many sessions see ``bulk``."""
+"""What people change of one session: all its tags at once, its retention. For one tag on many see ``bulk``."""
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -10,8 +11,23 @@ from sessions_app.models import Session
 
 from .. import audit, notify
 from ..log.sanitise import text
+from ..retention import policies
 from .bulk import MOST_TAG, MOST_TAGS
 from .problems import Refused
+
+
+@transaction.atomic
+def change(
+    session_id: UUID, *, tags: list[str] | None, retention: dict[str, Any] | None, by: audit.Actor, is_admin: bool
+) -> None:
+    """Other tags, another retention, both, or none of it where one is refused; None stays as it is.
+
+    Raises as ``policies.set_policy`` and ``set_tags``.
+    """
+    if retention is not None:
+        policies.set_policy(session_id, retention, by=by, is_admin=is_admin)
+    if tags is not None:
+        set_tags(session_id, tags, by=by)
 
 
 @transaction.atomic
