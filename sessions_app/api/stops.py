@@ -15,7 +15,7 @@ from sessions_app.queries import stops as queries
 from sessions_app.services.stops import stops
 
 from .auth import reader, writer
-from .idempotency import once
+from .idempotency import once_in_steps, repeat_id
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import reply
 from .problems import invalid, not_found
@@ -41,7 +41,7 @@ def list_stops(
 
 
 @router.post("/stops", auth=writer, response={201: Stop})
-@once
+@once_in_steps  # in one transaction its locks would be held to the end, and one that is not given undo it
 def stop(request: HttpRequest, new: NewStop) -> HttpResponse:
     """Stop an agent, or every agent: what waits is denied, turns are interrupted, everything new is refused.
 
@@ -50,7 +50,7 @@ def stop(request: HttpRequest, new: NewStop) -> HttpResponse:
     until = timezone.now() + timedelta(seconds=new.for_seconds) if new.for_seconds else new.until
     made = stops.make(
         request.auth.workspace, by=request.auth.actor, role=request.auth.role, reason=new.reason,
-        agent=_agent(request, new.agent) if new.agent else None, until=until,
+        agent=_agent(request, new.agent) if new.agent else None, until=until, id_=repeat_id(request),
     )  # fmt: skip
     return reply(Stop.from_row(_stop(request, made.pk)), 201)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
@@ -15,7 +14,7 @@ from sessions_app.services.triggers import Refused, schedules, unattended, webho
 
 from .agents import agent_read
 from .auth import admin, reader, writer
-from .idempotency import once
+from .idempotency import once, once_hiding
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import reply
 from .problems import Problem, invalid, not_found
@@ -109,23 +108,13 @@ def list_webhooks(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRes
 
 
 @router.post("/webhooks", auth=admin, response={201: WebhookWithSecret})
+@once_hiding("secret")
 def create_webhook(request: HttpRequest, webhook: NewWebhook) -> HttpResponse:
     """An address for others to post to. A secret that is made here stands in this answer alone."""
-    made: list[str] = []
-
-    @once  # what it keeps for a repeat is without the secret
-    def create(request: HttpRequest) -> HttpResponse:
-        agent = agent_read(request, webhook.agent_id) if webhook.agent_id else None
-        fields = {"agent": agent, "by": request.auth.actor, "secret": webhook.secret}
-        fields |= {"when_asking": webhook.when_asking}
-        endpoint, secret = webhook_endpoints.create(request.auth.workspace.id, webhook.name, webhook.scheme, **fields)
-        made.append(secret)
-        row = _webhook(request, endpoint.pk)
-        return reply(Webhook.from_row(row, _url(request, row), _rules(request)), 201)
-
-    answer = create(request)
-    answer.content = orjson.dumps(orjson.loads(answer.content) | {"secret": (made and made[0]) or None})
-    return answer
+    agent = agent_read(request, webhook.agent_id) if webhook.agent_id else None
+    fields = {"agent": agent, "by": request.auth.actor, "secret": webhook.secret, "when_asking": webhook.when_asking}
+    endpoint, secret = webhook_endpoints.create(request.auth.workspace.id, webhook.name, webhook.scheme, **fields)
+    return _with_secret(request, endpoint.pk, secret, 201)
 
 
 @router.get("/webhooks/{uuid:webhook_id}", auth=reader, response=Webhook)
@@ -152,9 +141,7 @@ def delete_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 def rotate_secret(request: HttpRequest, webhook_id: UUID, new: NewSecret) -> HttpResponse:
     """Another secret from now on; of an unsigned endpoint another address."""
     secret = webhook_endpoints.rotate(_webhook(request, webhook_id), by=request.auth.actor, secret=new.secret)
-    row = _webhook(request, webhook_id)
-    shown = Webhook.from_row(row, _url(request, row), _rules(request)).model_dump()
-    return reply(WebhookWithSecret(**shown, secret=secret or None))
+    return _with_secret(request, webhook_id, secret, 200)
 
 
 # --- deliveries -------------------------------------------------------------------------------------------------
@@ -276,6 +263,12 @@ def _changes(request: HttpRequest, changes: Any) -> dict[str, Any]:
 def _webhook_reply(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     row = _webhook(request, webhook_id)
     return reply(Webhook.from_row(row, _url(request, row), _rules(request)))
+
+
+def _with_secret(request: HttpRequest, webhook_id: UUID, secret: str, status: int) -> HttpResponse:
+    row = _webhook(request, webhook_id)
+    shown = Webhook.from_row(row, _url(request, row), _rules(request)).model_dump()
+    return reply(WebhookWithSecret(**shown, secret=secret or None), status)
 
 
 def _url(request: HttpRequest, row: models.WebhookEndpoint) -> str | None:

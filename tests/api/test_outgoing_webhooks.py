@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sessions_app.models import AuditEntry, OutgoingWebhook
+from sessions_app.models import AuditEntry, IdempotentAnswer, OutgoingWebhook
 
 from .client import ok, refused
 
@@ -27,6 +27,19 @@ def test_a_webhook_is_made_read_changed_and_removed(admin):
     actions = AuditEntry.objects.filter(action__startswith="outgoing_webhook.").order_by("seq")
     assert [one.action.partition(".")[2] for one in actions] == ["created", "changed", "secret_changed", "removed"]
     assert "hushed" not in str([one.details for one in actions]) and secret not in str([one.details for one in actions])
+
+
+def test_an_answer_that_is_kept_for_repeats_has_no_secret(admin):
+    """The column of the secret is encrypted; the answer was kept beside it for a week, as it was told."""
+    made = admin.post("outgoing-webhooks", NEW, **{"Idempotency-Key": "1"})
+    rotate = f"outgoing-webhooks/{ok(made, 201)['id']}/rotate"
+    rotated = admin.post(rotate, **{"Idempotency-Key": "2"})
+    for first, status, sent in ((made, 201, ("outgoing-webhooks", NEW, "1")), (rotated, 200, (rotate, None, "2"))):
+        told, (path, body, key) = ok(first, status), sent
+        assert told["secret"].startswith("whsec_")
+        assert ok(admin.post(path, body, **{"Idempotency-Key": key}), status) == told | {"secret": None}
+        assert told["secret"] not in str([kept.answer for kept in IdempotentAnswer.objects.all()])
+    assert OutgoingWebhook.objects.get().secret == ok(rotated)["secret"]
 
 
 def test_a_test_is_among_the_messages(admin):

@@ -12,7 +12,7 @@ from sessions_app.queries import notices as queries
 from sessions_app.services.notices import outgoing_webhooks
 
 from ..auth import admin
-from ..idempotency import once
+from ..idempotency import once, once_hiding
 from ..paging import Cursor, Limit, Page, keyset
 from ..parsing import reply
 from ..problems import invalid, not_found
@@ -38,7 +38,7 @@ def list_outgoing_webhooks(request: HttpRequest, limit: Limit, cursor: Cursor) -
 
 
 @router.post("/outgoing-webhooks", auth=admin, response={201: OutgoingWebhookWithSecret})
-@once
+@once_hiding("secret")
 def create_outgoing_webhook(request: HttpRequest, new: NewOutgoingWebhook) -> HttpResponse:
     """Tell an address from now on. The answer has the secret by which the receiver checks who posts."""
     made, secret = outgoing_webhooks.create(
@@ -71,7 +71,7 @@ def delete_outgoing_webhook(request: HttpRequest, outgoing_webhook_id: UUID) -> 
 
 
 @router.post(f"{ONE}/rotate", auth=admin, response=OutgoingWebhookWithSecret)
-@once
+@once_hiding("secret")
 def rotate_secret(request: HttpRequest, outgoing_webhook_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
     """Sign with a new secret from now on, what is tried again too."""
     secret = outgoing_webhooks.rotate(_webhook(request, outgoing_webhook_id), by=request.auth.actor)

@@ -13,7 +13,7 @@ from sessions_app.queries.retention import hidden, over, plans, strategies
 from sessions_app.services.retention import advised, keeping, policies, pruning, showing, sweeping, workspaces
 
 from ..auth import admin, own_asker, own_reader, own_writer, reader
-from ..idempotency import once
+from ..idempotency import once, once_in_steps
 from ..paging import Cursor, Limit, Page, decode, encode, keyset
 from ..parsing import reply
 from ..problems import Problem, invalid
@@ -125,7 +125,7 @@ def read_pruned(request: HttpRequest, session_id: UUID, before: Before) -> HttpR
 
 
 @router.post("/sessions/{uuid:session_id}/prune", auth=own_asker, response=PruningResult)
-@once
+@once_in_steps  # a model may be asked, for a minute; again there is nothing left to prune
 def prune_session(request: HttpRequest, session_id: UUID, wanted: NewPruning) -> HttpResponse:
     """Take old messages out of sight: agents no longer read them, and the page folds them. The log stays as it is.
 

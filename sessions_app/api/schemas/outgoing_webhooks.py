@@ -57,7 +57,7 @@ class OutgoingWebhook(BaseModel):
 
 
 class OutgoingWebhookWithSecret(OutgoingWebhook):
-    secret: str = Field(description="`whsec_` and Base64; shown in this answer and never again")
+    secret: str | None = Field(description="`whsec_` and Base64; shown in this answer alone: null in a repeat")
 
 
 class OutgoingMessage(BaseModel):

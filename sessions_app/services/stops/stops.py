@@ -6,7 +6,7 @@ import logging
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from sessions_app.models import Agent, Role, Stop, Workspace
@@ -51,7 +51,7 @@ def make(
     The same ``id_`` again is the same stop, as it stands. Not to be called inside a transaction: others wait for its
     locks. Raises ``NotAllowed`` and ``Refused``.
     """
-    if id_ and (made := Stop.objects.select_related("agent").filter(pk=id_, workspace=workspace).first()):
+    if made := _made_before(workspace, id_):
         return made
     if not role.covers(Role.REVIEWER):
         raise NotAllowed(f"the role {role} may not stop agents; ask a reviewer or an admin")
@@ -64,10 +64,19 @@ def make(
         workspace=workspace, agent=agent, reason=reason, made_by=text(by.name), made_by_kind=by.kind, made_by_id=by.id,
         made_at=now, until=until, **({"pk": id_} if id_ else {}),
     )  # fmt: skip
-    _shut_doors(stop)
+    try:
+        _shut_doors(stop)
+    except IntegrityError:  # asked twice at once: the other one is carried out by who made it
+        if made := _made_before(workspace, id_):
+            return made
+        raise
     carrying_out.carry_out(stop, seconds=carrying_out.AT_ONCE_SECONDS)
     stop.refresh_from_db()
     return stop
+
+
+def _made_before(workspace: Workspace, id_: UUID | None) -> Stop | None:
+    return Stop.objects.select_related("agent").filter(pk=id_, workspace=workspace).first() if id_ else None
 
 
 def _shut_doors(stop: Stop) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pytest
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from sessions_app.models import Role, Stop
+from sessions_app.services.stops import carrying_out
+from tests.services.build import at_once
 
 from ..client import ok, pointers, refused
 
 pytestmark = pytest.mark.django_db
 WHY = "it refunds the wrong people"
+KEY = {"Idempotency-Key": "press-1"}
 
 
 def asked(api, agent, **more):
@@ -111,3 +115,44 @@ def test_a_body_that_is_wrong_stops_nobody_and_says_what_is_wrong(api, body, poi
 def test_the_same_press_twice_is_one_stop(api):
     answers = [ok(api.post("stops", {"reason": WHY}, **{"Idempotency-Key": "k1"}), 201) for _ in range(2)]
     assert answers[0]["id"] == answers[1]["id"] and Stop.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stop_with_a_key_is_committed_before_anything_is_ended(api, agent, workspace, key_for, monkeypatch):
+    """In one transaction with its answer it undid itself where a session was busy for two seconds."""
+    asked(key_for(workspace, Role.AGENT), agent.name)
+    carry_out, seen = carrying_out.carry_out, []
+
+    def looked(stop, **how):
+        seen.append((connection.in_atomic_block, *at_once(lambda: Stop.objects.filter(pk=stop.pk).exists())))
+        return carry_out(stop, **how)
+
+    monkeypatch.setattr(carrying_out, "carry_out", looked)
+    made = ok(api.post("stops", {"reason": WHY}, **KEY), 201)
+    assert seen == [(False, True)] and made["sessions"][0]["denied"] == 1
+    assert ok(api.post("stops", {"reason": WHY}, **KEY), 201) == made and len(seen) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_press_many_times_at_once_is_one_stop(api):
+    answers = at_once(*[lambda: api.post("stops", {"reason": WHY}, **KEY)] * 4)
+    assert len({ok(answer, 201)["id"] for answer in answers}) == 1
+    assert Stop.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stop_whose_answer_was_lost_is_the_same_stop_when_it_is_sent_again(api, monkeypatch):
+    def lost(stop, **how):
+        raise OperationalError("the connection is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(carrying_out, "carry_out", lost)
+        refused(api.post("stops", {"reason": WHY}, **KEY), 503)
+    made = ok(api.post("stops", {"reason": WHY}, **KEY), 201)
+    assert made["in_force"] and Stop.objects.count() == 1
+    refused(api.post("stops", {"reason": "another"}, **KEY), 409)
+
+
+def test_a_stop_that_was_refused_may_be_sent_otherwise_with_its_key(api):
+    refused(api.post("stops", {"reason": WHY, "agent": "Nobody"}, **KEY), 422)
+    ok(api.post("stops", {"reason": WHY}, **KEY), 201)

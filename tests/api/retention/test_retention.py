@@ -6,11 +6,14 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from sessions_app.ids import first_id
 from sessions_app.models import AuditEntry, Event, Role, Session
 from sessions_app.services import audit
+from sessions_app.services.retention import advised
+from sessions_app.services.retention.advice import NO_ADVICE
 from tests.services.build import append, result, user
 from tests.services.build import call as tool_call
 
@@ -255,3 +258,27 @@ def test_a_workspace_says_how_long_it_keeps_its_sessions(api, workspace, key_for
         assert refused(api.get(f"retention/over?days={days}"), 422)
         assert pointers(refused(admin.patch("retention/workspace", {"keep_days": days}), 422)) == {"/keep_days"}
     assert ok(admin.patch("retention/workspace", {"keep_days": None}))["deletes_from"] is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_model_is_asked_outside_of_a_transaction_with_a_key_too(api, monkeypatch):
+    """It may take a minute, and is paid whatever becomes of the answer."""
+    asked = []
+    monkeypatch.setattr(advised.advice, "ask", lambda *plan: asked.append(connection.in_atomic_block) or NO_ADVICE)
+    id = opened(api)
+    talk(api, id, 20)
+    prune = {"strategy": "summarize_old", "threshold": 5}
+    done = ok(api.post(f"sessions/{id}/prune", prune, **{"Idempotency-Key": "1"}))
+    assert done["pruned"] == 15 and asked == [False]
+    assert ok(api.post(f"sessions/{id}/prune", prune, **{"Idempotency-Key": "1"})) == done and len(asked) == 1
+
+
+def test_a_change_of_which_a_part_is_refused_changes_nothing(api):
+    id = opened(api)
+    before = AuditEntry.objects.count()
+    for tags in (["x" * 61], [" "], [str(n) for n in range(101)]):
+        refused(api.patch(f"sessions/{id}", {"retention": {"ttl_days": 30}, "tags": tags}), 422)
+    assert ok(api.get(f"sessions/{id}/retention"))["ttl_days"] is None
+    assert AuditEntry.objects.count() == before
+    changed = ok(api.patch(f"sessions/{id}", {"retention": {"ttl_days": 30}, "tags": ["vip"]}))
+    assert changed["tags"] == ["vip"] and ok(api.get(f"sessions/{id}/retention"))["ttl_days"] == 30
