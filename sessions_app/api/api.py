@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.http import HttpRequest, HttpResponse, RawPostDataException, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from ninja import NinjaAPI, Router
@@ -90,6 +90,8 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     RequestDataTooBig: lambda error: Problem(413, "the body is larger than this server takes; send less at a time"),
     MultiPartParserError: lambda error: Problem(400, f"the form cannot be read: {error}"),
     UnreadablePostError: lambda error: Problem(400, "the body ended too early"),
+    # Of a browser: its CSRF token was looked for in the form, and then there is no body any more.
+    RawPostDataException: lambda error: Problem(415, 'send JSON as "application/json", not as "multipart/form-data"'),
     readers.Full: lambda error: Problem(429, str(error), headers={"Retry-After": str(readers.RETRY_SECONDS)}),
     SuspiciousOperation: lambda error: Problem(400, f"the request cannot be understood: {error}"),
     DataError: lambda error: Problem(422, f"a value is out of range: {str(error).splitlines()[0]}"),

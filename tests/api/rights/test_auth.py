@@ -145,6 +145,15 @@ def test_a_browser_session_writes_only_with_its_csrf_token(browser, agent):
     assert made["origin"] == "chat"
 
 
+def test_a_form_of_a_browser_is_refused_where_json_is_to_be_sent(browser, agent):
+    """Its CSRF token is looked for in the form, too; then the body was read, and that was a fault of ours (500)."""
+    browser.cookies["csrftoken"] = "a" * 32
+    for path in ("/api/v1/agents", f"/dashboard/agents/{agent.id}/sessions"):
+        answer = browser.post(path, {"name": "A"}, headers={"X-CSRFToken": "a" * 32})
+        assert '"multipart/form-data"' in refused(answer, 415)["detail"]
+    assert not Session.objects.exists()
+
+
 def test_a_signed_in_person_without_a_workspace_gets_nowhere(browser):
     Member.objects.all().delete()
     refused(browser.get("/api/v1/sessions"), 403)
