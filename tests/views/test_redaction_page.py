@@ -105,6 +105,24 @@ def test_the_file_is_made_held_back_and_made_again_without_what_was_found(review
     assert "4711 0815" not in json.dumps(json.loads(redactions.open_file(again).read()))
 
 
+def test_what_is_made_again_is_encrypted_for_the_same_people(reviewer, session_with_secret):
+    court = anchors.add(session_with_secret.workspace, public_pem(rsa_key()), name="Court", by=BY)
+    reviewer.post(at(session_with_secret, "events"), {"seen": [1], "remove": ["1:text"]})
+    held = reviewer.post(at(session_with_secret, "make"), {"type": "PII", "encrypt_for": [str(court.pk)]}).url
+    assert "signed by us, encrypted for Court" in words(reviewer.post(f"{held}more/", follow=True))
+    anchors.remove(court, by=BY)
+    refused = reviewer.post(f"{held}more/", follow=True)
+    assert "no trust anchor of this workspace" in words(refused), "never without the encryption that was chosen"
+    assert Redaction.objects.exclude(export=None).count() == 2
+
+
+def test_what_cannot_be_signed_any_more_is_told_and_not_made_again(reviewer, session_with_secret):
+    reviewer.post(at(session_with_secret, "events"), {"seen": [1], "remove": ["1:text"]})
+    held = reviewer.post(at(session_with_secret, "make"), {"type": "PII", "signed": "true"}).url
+    Session.objects.update(status=Session.Status.RUNNING)
+    assert "this session still goes on" in words(reviewer.post(f"{held}more/", follow=True))
+
+
 def test_a_reviewer_may_accept_what_was_found(reviewer, session_with_secret):
     reviewer.post(at(session_with_secret, "events"), {"seen": [1], "remove": ["1:text"]})
     held = reviewer.post(at(session_with_secret, "make"), {"type": "PII"}, follow=True)

@@ -16,8 +16,9 @@ from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment
 from vcon_app.models import Redaction
 from vcon_app.queries import redactions as queries
-from vcon_app.services.exports import redactions
+from vcon_app.services.exports import export_options, redactions
 from vcon_app.services.redaction.redaction_rules import BadRule
+from vcon_app.services.trust import recipients
 
 LEAKS = 50
 """Places that the page lists; the API tells 200."""
@@ -61,14 +62,17 @@ def accept(request: access.DeskRequest, session_id: UUID, redaction_id: UUID) ->
 @require_POST
 @access.reviewer
 def more(request: access.DeskRequest, session_id: UUID, redaction_id: UUID) -> HttpResponse:
-    """Make it again, without the places that were found."""
+    """Make it again, without the places that were found: signed and encrypted as it was, or not at all."""
     session, made = _read(request, session_id, redaction_id)
-    signed = bool(made.export.options.get("signed"))
+    wrapped = made.export.options
     try:
+        keys = [one["fingerprint"] for one in wrapped.get("encrypt_for", ())]
+        readers = recipients.recipients_named(session.workspace_id, keys)
         again = redactions.make(
-            session, redactions.rules_for_leaks(made), made.type, by=access.actor(request), signed=signed
-        )
-    except BadRule as error:
+            session, redactions.rules_for_leaks(made), made.type, by=access.actor(request),
+            signed=bool(wrapped.get("signed")), encrypt_for=readers,
+        )  # fmt: skip
+    except (BadRule, export_options.CannotExport, recipients.NoRecipient) as error:
         messages.error(request, f"{error}.")
         return redirect("redacted", session.pk, made.pk)
     return redirect("redacted", session.pk, again.pk)
