@@ -10,6 +10,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -42,9 +43,12 @@ class StopForm(forms.Form):
     )  # fmt: skip
     seconds = forms.ChoiceField(choices=ENDS.items(), required=False, label=gettext_lazy("For how long"))
 
-    def __init__(self, workspace_id: UUID, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, workspace_id: UUID, asked: str, *args: Any, **kwargs: Any) -> None:
+        """``asked``: slug of the agent that it comes for. It is a choice in any case: without it, the form would be
+        about every agent.
+        """
         super().__init__(*args, **kwargs)
-        here = Agent.objects.filter(workspace_id=workspace_id).exclude(status=Agent.Status.ARCHIVED)
+        here = Agent.objects.filter(~Q(status=Agent.Status.ARCHIVED) | Q(slug=asked), workspace_id=workspace_id)
         self.fields["agent"].queryset = here.only("id", "name", "slug").order_by("name")
 
 
@@ -65,10 +69,13 @@ class Row:
 def index(request: access.DeskRequest) -> HttpResponse:
     """What is stopped and was; and the form, which ``?agent=SLUG`` fills in."""
     workspace = request.member.workspace
+    asked = (request.POST if request.method == "POST" else request.GET).get("agent", "").replace("\0", "")
     if request.method != "POST":
-        return _page(request, StopForm(workspace.pk, initial={"agent": request.GET.get("agent", "").replace("\0", "")}))
+        if asked:
+            access.agent_read(request, asked)  # 404 for one that there is not
+        return _page(request, StopForm(workspace.pk, asked, initial={"agent": asked}))
     access.require(request.member, Role.REVIEWER)
-    form = StopForm(workspace.pk, request.POST)
+    form = StopForm(workspace.pk, asked, request.POST)
     if not form.is_valid():
         return _page(request, form, 422)
     entered = form.cleaned_data

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Approval, Stop
+from sessions_app.services import agents, audit
 from sessions_app.services.agents import get_or_create_agent
 
 from ..services.stops.build import lift, stop
@@ -37,6 +38,15 @@ def test_a_reviewer_stops_one_agent_and_what_waits_is_denied(reviewer, agent):
     assert Approval.objects.get(pk=approval.pk).status == "denied"
     page = words(reviewer.get("/stops/"))
     assert "It denied 1 call and interrupted 0 turns in 1 session." in page
+
+
+def test_who_comes_to_stop_an_archived_agent_does_not_stop_every_agent(reviewer, agent):
+    agents.change(agent, {"status": "archived"}, by=audit.SYSTEM)
+    chosen = f'<option value="{agent.slug}" selected>'
+    assert chosen in reviewer.get(f"/stops/?agent={agent.slug}").content.decode()
+    assert chosen in press(reviewer, agent=agent.slug, reason="").content.decode()
+    assert press(reviewer, agent=agent.slug).status_code == 302 and Stop.objects.get().agent == agent
+    assert reviewer.get("/stops/?agent=nobody").status_code == 404
 
 
 @pytest.mark.parametrize("path", PAGES)
