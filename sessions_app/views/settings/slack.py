@@ -9,7 +9,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -89,10 +89,12 @@ def _page(
     found = list(installations.of_workspace(workspace_id))
     for installation in found:
         installation.form = setup[1] if setup and setup[0] == installation.pk else _filled(installation)
-    here = _run_here().filter(workspace_id=workspace_id)
+    # An archived one that answers so far stays a choice: without it, saving something else would take it away.
+    answering = [installation.agent_id for installation in found]
+    here = _run_here().filter(~Q(status=Agent.Status.ARCHIVED) | Q(pk__in=answering), workspace_id=workspace_id)
     context = {
         "installations": found,
-        "agents": here.exclude(status=Agent.Status.ARCHIVED).order_by("name").only("id", "name"),
+        "agents": here.order_by("name").only("id", "name"),
         "policies": POLICIES,
         "can_change": request.member.role == Role.ADMIN,
         "can_add": bool(settings.SLACK_CLIENT_ID),

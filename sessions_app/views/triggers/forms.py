@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
+from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
 from sessions_app.models import Agent, Schedule, WebhookEndpoint
@@ -41,19 +42,21 @@ OF_SENDER = {
 """Where the sender shows the secret."""
 
 
-def agents_of(workspace_id: UUID) -> Any:
-    """Agents that may be chosen: the assistant of the desk answers members alone."""
-    here = Agent.objects.filter(workspace_id=workspace_id).exclude(status=Agent.Status.ARCHIVED)
+def agents_of(workspace_id: UUID, kept: UUID | None = None) -> Any:
+    """Agents that may be chosen: the assistant of the desk answers members alone. ``kept`` is the one so far, which
+    stays a choice when it is archived: where it is missing, a form that changes something else takes another one.
+    """
+    here = Agent.objects.filter(~Q(status=Agent.Status.ARCHIVED) | Q(pk=kept), workspace_id=workspace_id)
     here = here.exclude(runtime=Agent.Runtime.BUILT_IN)
     return here.only("id", "name", "status", "slug").order_by("name")
 
 
 class OfAgent(forms.Form):
-    """A form in which an agent of the workspace is chosen."""
+    """A form in which an agent of the workspace is chosen, or the one ``kept`` that it has so far."""
 
-    def __init__(self, workspace_id: UUID, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, workspace_id: UUID, *args: Any, kept: UUID | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["agent"].queryset = agents_of(workspace_id)
+        self.fields["agent"].queryset = agents_of(workspace_id, kept)
 
     def clean(self) -> dict[str, Any]:
         """What was entered; a page of before that does not know ``when_asking`` leaves it as it is."""

@@ -149,8 +149,9 @@ def edit_schedule(request: access.DeskRequest, schedule_id: UUID) -> HttpRespons
     if request.method != "POST" or "preview" in request.POST:
         kept = {name: getattr(found, name) for name in ScheduleForm.base_fields} | {"agent": found.agent.slug}
         initial = _entered(request) if request.method == "POST" else kept
-        return _form(request, ScheduleForm(found.workspace_id, initial=initial), schedule=found)
-    form = ScheduleForm(found.workspace_id, request.POST)
+        form = ScheduleForm(found.workspace_id, initial=initial, kept=found.agent_id)
+        return _form(request, form, schedule=found)
+    form = ScheduleForm(found.workspace_id, request.POST, kept=found.agent_id)
     if not form.is_valid():
         return _form(request, form, 422, schedule=found)
     try:

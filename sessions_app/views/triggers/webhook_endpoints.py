@@ -69,7 +69,7 @@ def _page(request: access.DeskRequest, webhook_id: UUID, status: int = 200, **sh
     context["rows"] = queries.with_latest_runs(context["rows"])
     context |= {
         "endpoint": found, "wanted": wanted, "scheme": SCHEMES[found.scheme], "of_sender": OF_SENDER.get(found.scheme),
-        "agents": agents_of(found.workspace_id),
+        "agents": agents_of(found.workspace_id, found.agent_id),
         "when_asking": WHEN_ASKING, "asking": WHEN_ASKING[found.when_asking],
         "warnings": unattended.Rules(found.workspace_id).warnings(found.agent, "webhook", found.when_asking),
         **rights(request), **shown,
@@ -93,7 +93,7 @@ def _read(request: access.DeskRequest, webhook_id: UUID) -> WebhookEndpoint:
 def change(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     """Another agent or none, and what becomes of its questions."""
     found = _read(request, webhook_id)
-    form = ChangedEndpointForm(found.workspace_id, request.POST)
+    form = ChangedEndpointForm(found.workspace_id, request.POST, kept=found.agent_id)
     if not form.is_valid():
         return _page(request, webhook_id, 422, agent_error=next(iter(form.errors.values()))[0])
     webhook_endpoints.change(found, form.cleaned_data, by=access.actor(request))

@@ -87,6 +87,8 @@ def test_slack_connection_is_configured(admin, installation, scripted_agent):
     assert (installation.outsiders, installation.allow_list) == ("allow_list", ["U0ANN0001", "T0OTHER01"])
     page = on_one_line(answer)
     assert f'<option value="{scripted_agent.pk}" selected>' in page and 'value="allow_list" checked' in page
+    agents.change(scripted_agent, {"status": "archived"}, by=audit.SYSTEM)
+    assert f'<option value="{scripted_agent.pk}" selected>' in on_one_line(admin.get("/settings/slack/"))
 
 
 @pytest.mark.parametrize(

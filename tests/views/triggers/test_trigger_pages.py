@@ -112,6 +112,23 @@ def test_an_admin_edits_pauses_resumes_and_deletes(admin, schedule):
     assert not Schedule.objects.exists()
 
 
+def test_what_belongs_to_an_archived_agent_is_changed_without_going_to_another(admin, schedule, endpoint, runner):
+    agents.create(runner.workspace_id, "A first choice", by=audit.SYSTEM, runtime="scripted")
+    agents.change(runner, {"status": "archived"}, by=audit.SYSTEM)
+    shown = admin.get(f"{page_of(schedule)}edit/").content.decode()
+    assert f'<option value="{runner.slug}" selected>' in shown
+    assert f'<option value="{runner.slug}" selected>' in admin.get(page_of(endpoint)).content.decode()
+    assert f'value="{runner.slug}"' not in admin.get("/triggers/schedules/new/").content.decode()
+    kept = {name: getattr(schedule, name) for name in ("name", "timezone", "input_text", "missed", "overlap")}
+    change = kept | {"agent": runner.slug, "cron": "0 5 * * *", "when_asking": "deny"}
+    assert admin.post(f"{page_of(schedule)}edit/", change).status_code == 302
+    assert admin.post(f"{page_of(endpoint)}change/", change).status_code == 302
+    schedule.refresh_from_db()
+    endpoint.refresh_from_db()
+    assert (schedule.agent, schedule.cron) == (runner, "0 5 * * *")
+    assert (endpoint.agent, endpoint.when_asking) == (runner, "deny")
+
+
 def test_running_it_now_leads_to_the_session_which_says_what_began_it(reviewer, schedule):
     answer = reviewer.post(f"{page_of(schedule)}run/")
     session = Session.objects.get()
@@ -181,6 +198,7 @@ def test_a_missing_secret_and_refused_requests_are_plain_to_see(admin, runner):
     said = words(admin.get(page_of(made)))
     assert "Everything is refused until you enter the signing secret of the endpoint" in said
     assert "1 request refused and not kept" in said and "no secret yet" in said
+    assert "The old secret stops at once" in said
     assert "stripe, secret missing" in words(admin.get("/triggers/"))
     assert "enter the one that Stripe shows" in words(admin.post(f"{page_of(made)}secret/"))
     admin.post(f"{page_of(made)}secret/", {"secret": "whsec_0123456789"})
@@ -199,6 +217,7 @@ def test_a_secret_that_cannot_be_opened_does_not_take_the_pages_with_it(admin, e
 
 def test_an_admin_changes_agent_and_deactivates(admin, endpoint):
     page = page_of(endpoint)
+    assert "The old address answers 404 at once" in words(admin.get(page))
     admin.post(f"{page}change/", {"agent": ""})
     admin.post(f"{page}switch/", {"active": "false"})
     endpoint.refresh_from_db()
