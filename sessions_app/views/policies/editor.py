@@ -79,6 +79,12 @@ def edit(request: access.DeskRequest) -> HttpResponse:
     action = request.POST.get("action", "")
     if action == "add":
         return _add(request, state, draft)
+    if rule_form.is_begun(request.POST):
+        # Published without it, rules would look as if it were among them.
+        draft.problem = gettext(
+            "Nothing was done: the rule in the form is not in the draft yet. Add it, or empty the form."
+        )
+        return _page(request, state, draft, RuleForm(initial=request.POST.dict()))
     rules = draft.rules()
     if rules is None:
         return _page(request, state, draft, RuleForm())
@@ -153,7 +159,7 @@ def _page(
         "state": state, "draft": draft, "form": form, "rows": enumerate(form.conditions()),
         "operators": rule_form.operators(), "seen": seen, "shown": seen.shown[:MAX_SHOWN] if seen else [],
         "added": words.in_words(added) if added else None, "rule_faults": rule_faults or [],
-        "rule_open": approval or form.is_bound or not draft.text.strip("[] \n"), "approval": approval,
+        "rule_open": form.is_bound or form.initial or not draft.text.strip("[] \n"), "approval": approval,
         "may_grant": approval is not None and not grants.why_not_offered(approval),
     }  # fmt: skip
     return render(request, "policies/edit.html", context, status=422 if wrong and status == 200 else status)

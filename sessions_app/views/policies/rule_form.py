@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -80,6 +81,12 @@ class RuleForm(forms.Form):
         if said["escalate_times"]:
             step["repeat"] = {"every": after, "times": said["escalate_times"]}
         return step
+
+
+def is_begun(sent: Mapping[str, str]) -> bool:
+    """Whether the form that was sent holds a rule, or the beginning of one: what it is called, or what it is about."""
+    names = ("name", "tool", "server", "agents", "reason", *(f"path_{row}" for row in range(ROWS)))
+    return any(sent.get(name, "").strip() for name in names)
 
 
 def value_of(op: str, typed: str) -> Any:

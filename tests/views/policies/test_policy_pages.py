@@ -83,6 +83,17 @@ def test_every_fault_is_shown_and_the_draft_stays(admin):
     assert "path is a JSON pointer" in words(wrong)
 
 
+@pytest.mark.parametrize("action", ["preview", "save", "shadow", "publish"])
+def test_a_rule_that_was_typed_and_not_added_is_not_left_out_in_silence(admin, action):
+    form = {"name": "No refunds", "effect": "deny", "tool": "refund", "typed_confirmation": "on", "value_0": "7"}
+    answer = send(admin, action, [SMALL], status=422, note="Why", **form)
+    assert "the rule in the form is not in the draft yet" in words(answer)
+    assert not PolicyVersion.objects.exists() and draft_of(answer) == [SMALL]
+    typed = answer.context["form"]
+    assert [typed[name].value() for name in ("name", "effect", "tool")] == ["No refunds", "deny", "refund"]
+    assert typed.conditions()[0][2] == "7" and 'one-rule" open' in answer.content.decode()
+
+
 def test_who_published_meanwhile_is_not_overwritten(admin, workspace):
     in_force(workspace, rule("deny"))
     answer = send(admin, "publish", [SMALL], status=409, note="Mine")
