@@ -58,7 +58,10 @@ def batch(request: access.DeskRequest) -> HttpResponse:
     error = (
         gettext("Say why: each agent is told.") if verdict == "deny" and "sure" in request.POST and not reason else ""
     )
-    context = {"items": items, "possible": possible, "verdict": verdict, "reason": reason, "error": error}
+    context = {
+        "items": items, "possible": possible, "verdict": verdict, "reason": reason, "error": error, "most": MOST,
+        "beyond": max(0, len(request.POST.getlist("pick")) - MOST),
+    }  # fmt: skip
     if "sure" not in request.POST or error or not possible:
         return render(request, "approvals/batch.html", context, status=422 if error else 200)
     for item in possible:

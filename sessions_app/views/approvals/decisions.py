@@ -140,8 +140,12 @@ def _typed(form: QueryDict) -> dict[str, str]:
         "edit": ("arguments", "comment"), "answer": ("answer",), "deny": ("reason",), "approve": ("comment",),
         ALWAYS: ("why_always", "scope", "hours"),
     }  # fmt: skip
-    wanted = fields.get(form.get("verdict", "").removesuffix(SECOND), ())
-    return {name: form[name][:100_000] for name in wanted if form.get(name) or name != "comment" and name in form}
+    pressed = form.get("verdict", "").removesuffix(SECOND)
+    wanted = fields.get(pressed, ())
+    typed = {name: form[name][:100_000] for name in wanted if form.get(name) or name != "comment" and name in form}
+    if pressed == "deny" and not typed.get("reason", "").strip() and (chosen := form.get("saved_reason", "")):
+        typed["reason"] = chosen[:100_000]  # without scripts a saved reason is in its list alone
+    return typed
 
 
 def _back(request: access.DeskRequest, approval: Approval) -> str:

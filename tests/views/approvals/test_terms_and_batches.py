@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from uuid import uuid4
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import Approval, SavedReason, Vote
+from sessions_app.views.approvals import batch
 
 from ..build import asks, session_of, words
 
@@ -96,6 +98,13 @@ def test_what_was_changed_since_is_not_taken_in_a_batch(reviewer, approval):
     assert "not taken" in words(reviewer.post("/approvals/batch", form)) and Vote.objects.count() == 0
 
 
+def test_what_is_beyond_a_batch_is_told_and_left(reviewer, approval):
+    picked = [f"{uuid4()}:1:{'0' * 64}" for _ in range(batch.MOST - 1)] + picks(approval)
+    assert "more w" not in words(reviewer.post("/approvals/batch", {"verdict": "approve", "pick": picked}))
+    page = words(reviewer.post("/approvals/batch", {"verdict": "approve", "pick": [picked[0], *picked]}))
+    assert "1 more was selected and is left as it is" in page and "None can be decided together" in page
+
+
 def test_a_batch_of_another_workspace_is_empty_and_a_viewer_has_none(charlie, viewer, approval):
     form = {"verdict": "approve", "sure": "1", "pick": picks(approval)}
     assert "None was selected" in words(charlie.post("/approvals/batch", form))
@@ -108,6 +117,8 @@ def test_a_reason_is_saved_used_and_removed(reviewer, charlie, agent):
     saved = SavedReason.objects.get()
     assert "Ask the customer first" in reviewer.get(f"/approvals/{second.pk}/").content.decode()
     assert charlie.post(f"/approvals/reasons/{saved.pk}/remove/").status_code == 302 and SavedReason.objects.exists()
+    refused = decide(reviewer, second, "deny", saved_reason=saved.text, version=9)
+    assert refused.status_code == 409 and ">Ask the customer first</textarea>" in refused.content.decode()
     decide(reviewer, second, "deny", saved_reason=saved.text)
     assert Vote.objects.filter(reason="Ask the customer first").count() == 2
     assert reviewer.post("/approvals/reasons/", {"text": " "}).status_code == 422
