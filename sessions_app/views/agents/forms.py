@@ -200,13 +200,18 @@ def _form(
 
 def _initial(agent: Agent) -> dict[str, Any]:
     policy = agent.policy
-    seconds = policy.get("expires_in")
     return {
         "name": agent.name, "description": agent.description, "model": agent.model,
         "instructions": agent.instructions, "tools": _typed(agent.tools), "environment": _typed(agent.environment),
         "policy_default": policy.get("default", "ask"),
-        "expires_minutes": max(1, seconds // 60) if isinstance(seconds, int) else None,
+        "expires_minutes": _minutes(policy),
     }  # fmt: skip
+
+
+def _minutes(policy: dict[str, Any]) -> int | None:
+    """How long a policy waits for an answer, in whole minutes, as the form has it; programs say seconds."""
+    seconds = policy.get("expires_in")
+    return max(1, seconds // 60) if isinstance(seconds, int) else None
 
 
 def _typed(value: Any) -> str:
@@ -228,13 +233,15 @@ def _may_grant(request: access.DeskRequest) -> bool:
 
 
 def policy_of(entered: dict[str, Any], rows: list[tuple[str, str]], before: dict[str, Any]) -> dict[str, Any]:
-    """Policy of the form. Defaults that were and are left out stay left out, so that no new version is made."""
+    """Policy of the form. Defaults that were and are left out stay left out, so that no new version is made; so do
+    seconds that the form shows as minutes and that nobody changed.
+    """
     policy = dict(before)
     policy |= {"default": entered["policy_default"], "tools": dict(rows)}
-    if entered["expires_minutes"]:
-        policy["expires_in"] = 60 * entered["expires_minutes"]
-    else:
+    if not entered["expires_minutes"]:
         policy.pop("expires_in", None)
+    elif entered["expires_minutes"] != _minutes(before):
+        policy["expires_in"] = 60 * entered["expires_minutes"]
     if "default" not in before and policy["default"] == "ask":
         del policy["default"]
     if "tools" not in before and not rows:

@@ -45,6 +45,17 @@ def test_an_agent_is_defined_with_its_first_version(admin):
     assert "asks by default; allows 1, denies 1 by name" in page and "$0.00 of $2.50 today" in page
 
 
+def test_seconds_that_a_program_said_stay_when_something_else_is_changed(admin, workspace):
+    policy = {"expires_in": 90}
+    agents.create(workspace.id, "Parrot", by=ADA, runtime="scripted", policy=policy)
+    shown = admin.get("/agents/parrot/edit/").context["form"]["expires_minutes"].value()
+    change = form(name="Parrot", instructions="Two", version="1", expires_minutes=str(shown))
+    assert admin.post("/agents/parrot/edit/", change).status_code == 302
+    assert Agent.objects.get().policy == policy
+    admin.post("/agents/parrot/edit/", change | {"version": "2", "expires_minutes": "2"})
+    assert Agent.objects.get().policy == {"expires_in": 120}
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
