@@ -64,6 +64,11 @@ def test_invalid_credit_amount_is_refused(admin, wrong):
     assert not LedgerEntry.objects.exists()
 
 
+def test_what_was_typed_for_a_credit_stays_when_it_is_refused(admin):
+    answer = admin.post("/usage/wallets/data/credit/", CREDIT | {"source": "trial", "amount": "x"})
+    assert '<option value="trial" selected>' in answer.content.decode() and "invoice 77" in answer.content.decode()
+
+
 def test_unknown_wallet_is_not_found(admin):
     assert admin.post("/usage/wallets/gold/credit/", CREDIT).status_code == 404
     assert admin.get("/usage/wallets/gold.csv").status_code == 404
