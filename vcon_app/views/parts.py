@@ -166,6 +166,7 @@ def workspace_shares(request: DeskRequest, shown: dict[str, Any]) -> Part:
             "changed_by": row.changed_by if row else "",
             "changed_at": row.changed_at if row else None,
             "links": links,
+            "working": share_links.in_force(workspace.pk).count(),
             "can_change": request.member.role == Role.ADMIN,
         },
     )

@@ -145,7 +145,10 @@ def test_only_an_admin_turns_them_on_and_off(reviewer, admin, agent):
     assert refused.status_code == 422 and "share links are off" in words(refused)
     admin.post("/settings/share-links/", {"on": "true"})
     path = made_by(reviewer, session)
-    assert "They are on" in words(admin.get("/settings/")) and session.title in words(admin.get("/settings/"))
+    page = admin.get("/settings/")
+    assert "They are on" in words(page) and session.title in words(page)
+    asked = page.content.decode().partition("Turn off…</summary>")[2].partition("</details>")[0]
+    assert "1 link that works ends for good" in asked and 'value="false"' in asked, "no one click ends all links"
     admin.post("/settings/share-links/", {"on": "false"})
     assert fetch(path).status_code == 410
     told = AuditEntry.objects.filter(action__startswith="workspace.sharing").order_by("seq")
