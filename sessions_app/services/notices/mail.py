@@ -62,14 +62,13 @@ def _why_not(notice: Notice) -> str:
 
 def subject_of(approval: Approval) -> str:
     """Agent, tool and the telling argument, masked before it is cut: half a key would not be known as one."""
-    line = describe_call(approval.tool_name, payloads.masked(approval.arguments), approval.tool_server)
-    agent = first_line(approval.session.agent.name, 60)
-    return first_line(f"{agent} asks: {line.verb} {line.subject}".strip(), MOST_SUBJECT)
+    line = describe_call(*map(payloads.masked, (approval.tool_name, approval.arguments, approval.tool_server)))
+    return first_line(f"{_agent(approval)} asks: {line.verb} {line.subject}".strip(), MOST_SUBJECT)
 
 
 def subject_of_digest(notices: list[Notice]) -> str:
     """How many wait, and of which agents, without what they ask for."""
-    agents = dict.fromkeys(first_line(notice.approval.session.agent.name, 60) for notice in notices)
+    agents = dict.fromkeys(_agent(notice.approval) for notice in notices)
     waits = f"{len(notices)} calls of low risk wait" if len(notices) > 1 else "1 call of low risk waits"
     return first_line(f"{waits} for you: {', '.join(agents)}", MOST_SUBJECT)
 
@@ -86,7 +85,7 @@ def body_of_digest(notices: list[Notice]) -> str:
         lines.append(f"and {len(notices) - MOST_LISTED} more")
     head = f"{len(notices)} calls wait" if len(notices) > 1 else "A call waits"
     parts = [
-        f"{head} for a decision, with what looks like a secret masked:", "\n".join(lines),
+        f"{head} for a decision in {_workspace(notices[0])}, with what looks like a secret masked:", "\n".join(lines),
         f"Sign in to decide them: {_address(reverse('approval-list'))}\nOpening a link decides nothing.",
         f"You get this because you chose calls of low risk in one mail: {_address(reverse('notice-choice'))}",
     ]  # fmt: skip
@@ -96,9 +95,8 @@ def body_of_digest(notices: list[Notice]) -> str:
 def body_of(notice: Notice) -> str:
     """The text: what is asked, whose words are whose, and where it is decided."""
     approval = notice.approval
-    tool = first_line(approval.tool_name, 200) + (f" of {first_line(approval.tool_server, 200)}"
-                                                  if approval.tool_server else "")  # fmt: skip
-    parts = [f"{first_line(approval.session.agent.name, 100)} asks to run {tool}."]
+    tool = _name(approval.tool_name, 200) + (f" of {_name(approval.tool_server, 200)}" if approval.tool_server else "")
+    parts = [f"{_agent(approval)} asks to run {tool}."]
     if notice.step:
         parts.append(f"Nobody has decided it so far: this is step {notice.step} of its escalation.")
     parts.append(f"Arguments, with what looks like a secret masked:\n{_quoted(_arguments(approval))}")
@@ -106,7 +104,8 @@ def body_of(notice: Notice) -> str:
         parts.append("Characters that deceive:\n" + _quoted("\n".join(clean(one) for one in odd)))
     if context := first_line(payloads.masked(approval.context), MOST_CONTEXT):
         parts.append(f"Why, in the words of the agent:\n{_quoted(context)}")
-    facts = [f"Session: {first_line(str(approval.session), 100)}"]
+    # Who is a member of several has to know in which one the link opens.
+    facts = [f"Session: {_name(str(approval.session), 100)}", f"Workspace: {_workspace(notice)}"]
     facts += [f"Risk: {risk_in_words(approval.risk, approval.terms)}"] if approval.risk else []
     if approval.expires_at:
         facts.append(f"Denied by itself at {approval.expires_at:%Y-%m-%d %H:%M} UTC")
@@ -116,6 +115,19 @@ def body_of(notice: Notice) -> str:
     why = "a rule names you" if notice.step else "you chose to be told by mail"
     parts.append(f"You get this because {why}: {_address(reverse('notice-choice'))}")
     return "\n\n".join(parts) + "\n"
+
+
+def _workspace(notice: Notice) -> str:
+    return first_line(str(notice.member.workspace), 100)
+
+
+def _agent(approval: Approval) -> str:
+    return _name(approval.session.agent.name, 60)
+
+
+def _name(said: str, most: int) -> str:
+    """A name or a title on one line, masked before it is cut: titles are what somebody typed, keys and all."""
+    return first_line(payloads.masked(said), most)
 
 
 def _arguments(approval: Approval) -> str:

@@ -9,7 +9,7 @@ from django.core import mail as django_mail
 from django.test import Client
 from django.utils import timezone
 
-from sessions_app.models import Approval, Member, Notice, Role
+from sessions_app.models import Agent, Approval, Member, Notice, Role, Session
 from sessions_app.services import audit
 from sessions_app.services.approvals import endings, requests
 from sessions_app.services.notices import choices, outbox, sending
@@ -53,7 +53,7 @@ def test_a_member_who_chose_it_is_told_once(session, rosa, workspace):
     (sent,) = send_all()
     assert sent.to == ["rosa@example.org"]
     assert sent.subject == "Refund agent asks: refund amount=4"
-    assert f"https://desk.example/approvals/{asked.pk}/" in sent.body
+    assert f"https://desk.example/approvals/{asked.pk}/" in sent.body and "Workspace: Default" in sent.body
     assert '> {\n>   "amount": 4\n> }' in sent.body and "> The parcel never came" in sent.body
     notice = Notice.objects.get()
     assert notice.sent_at and notice.next_try_at is None and str(notice.pk) in sent.message()["Message-ID"]
@@ -66,6 +66,14 @@ def test_no_secret_leaves_not_even_one_that_is_cut(session, rosa):
     (sent,) = send_all()
     assert "sk-ant-a" not in sent.subject + sent.body and "short-one" not in sent.body
     assert "masked" in sent.body
+
+
+def test_no_secret_leaves_in_a_name_or_a_title(session, rosa):
+    Session.objects.filter(pk=session.pk).update(title=f"Use {KEY} for the shop")
+    Agent.objects.filter(pk=session.agent_id).update(name=f"Shop {KEY}")
+    requests.request(Session.objects.get(), requests.Question(f"pay {KEY}", {}, server=KEY), by=audit.COMMAND)
+    (sent,) = send_all()
+    assert "sk-ant-a" not in sent.subject + sent.body and "for the shop" in sent.body
 
 
 def test_what_hides_is_shown_and_nothing_breaks_the_subject(session, rosa):
