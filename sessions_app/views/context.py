@@ -26,14 +26,11 @@ def desk(request: HttpRequest) -> dict[str, Any]:
     held = cache(lambda: stops.strips(member.workspace_id))
     deciders = cache(lambda: list(members.deciders(member.workspace_id)))
     store = cache(lambda: reasons.store(member))
+    elsewhere = cache(lambda: [one for one in members.workspaces(member.user) if one.pk != member.workspace_id])
+    here = {"member": member, "workspace": member.workspace, "zone_name": zones.name, "other_workspaces": elsewhere}
     if member.numbers_only:  # why agents were stopped, and what waits, are no numbers of theirs
-        elsewhere = cache(lambda: [one for one in members.workspaces(member.user) if one.pk != member.workspace_id])
-        here = {"member": member, "workspace": member.workspace, "zone_name": zones.name}
-        return here | {"other_workspaces": elsewhere}
-    return {
-        "member": member,
-        "zone_name": zones.name,
-        "workspace": member.workspace,
+        return here
+    return here | {
         "waiting_count": waiting,
         "stops": held,
         "reasons_in_store": store,

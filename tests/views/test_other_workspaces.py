@@ -45,6 +45,20 @@ def test_their_page_is_not_found(charlie, reviewer, ours, what):
     assert "hush" not in words(answer).lower()
 
 
+def test_who_is_in_both_is_led_from_a_page_that_is_not_there_to_where_it_is(charlie, reviewer, ours, workspace):
+    assert "You are in others, too" not in words(charlie.get(ours["approval"]))
+    user = Member.objects.get(user__first_name="Charlie").user
+    Member.objects.create(workspace=workspace, user=user, role=Role.VIEWER)
+    path = f"{ours['approval']}?place=alone"
+    page = charlie.get(path)
+    assert page.status_code == 404 and "looked for in Elsewhere" in words(page) and "Look in Default" in words(page)
+    assert f'name="next" value="{path}"' in page.content.decode() and "hush" not in words(page).lower()
+    led = charlie.post("/settings/workspace/switch/", {"workspace": str(workspace.pk), "next": path})
+    assert led.url == path and "hush" in words(charlie.get(path))
+    away = charlie.post("/settings/workspace/switch/", {"workspace": str(workspace.pk), "next": "//evil.example/"})
+    assert away.url == "/"
+
+
 @pytest.mark.parametrize("what", ["key", "secret", "no secret", "role", "link", "remove"])
 def test_an_admin_of_another_workspace_changes_nothing_here(charlie, ours, what):
     assert charlie.post(ours[what], {"role": "admin", "value": "other"}).status_code == 404

@@ -237,14 +237,14 @@ def rename(request: access.DeskRequest) -> HttpResponse:
 @require_POST
 @access.numbers
 def switch(request: access.DeskRequest) -> HttpResponse:
-    """Work in another of one's workspaces from now on."""
+    """Work in another of one's workspaces from now on: at its home, or at ``next``, which was not found in this one."""
     wanted = request.POST.get("workspace", "")
     chosen = next((w for w in queries.workspaces(request.user) if str(w.id) == wanted), None)
     if chosen is None:
         messages.error(request, _("You are not a member of that workspace."))
         return redirect("settings")
     request.session[access.WORKSPACE_KEY] = str(chosen.id)
-    return redirect("home")
+    return redirect(access.path_here(request.POST.get("next", "")) or "home")
 
 
 def _refused(request: access.DeskRequest, refused: members.Refused) -> HttpResponse:
