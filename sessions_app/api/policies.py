@@ -132,6 +132,7 @@ def publish(request: HttpRequest, number: int, publication: Publication) -> Http
 
 
 @router.post("/policy/versions/{int:number}/restore", auth=admin, response=Policy)
+@once
 def restore(request: HttpRequest, number: int, publication: Publication) -> HttpResponse:
     """Put the rules of an older version in force again, as a new version."""
     versions.roll_back(

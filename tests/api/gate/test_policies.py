@@ -52,6 +52,9 @@ def test_drafts_have_no_effect_until_they_are_published(admin, viewer, session):
     assert restored["live"]["note"] == "as version 1: Too strict"
     assert [each["number"] for each in viewer.all("policy/versions")] == [3, 2, 1]
     refused(viewer.get("policy/versions/4"), 404)
+    again = {"path": "policy/versions/1/restore", "body": {"reason": "Once"}, "Idempotency-Key": "1"}
+    assert ok(admin.post(**again)) == ok(admin.post(**again))  # without the key a new version each time
+    assert PolicyVersion.objects.count() == 4
 
 
 def test_every_fault_is_named_with_its_place(admin):
