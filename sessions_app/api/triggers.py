@@ -41,6 +41,7 @@ Kind = models.TriggerRun.Kind
 
 FAULTS: dict[type[Exception], Any] = {
     Refused: lambda error: invalid(f"/{error.field}", str(error)),
+    models.Schedule.DoesNotExist: lambda error: not_found("schedule"),  # somebody else was faster
     webhook_deliveries.NoAgent: lambda error: Problem(409, str(error)),
     webhook_deliveries.Emptied: lambda error: Problem(409, str(error)),
 }

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
 from sessions_app.models import Agent, AgentVersion
@@ -49,11 +49,12 @@ class NameTaken(ValueError):
 class Stale(ValueError):
     """Somebody changed the definition meanwhile; ``changed`` names the fields, ``agent`` is what it is now."""
 
-    def __init__(self, agent: Agent, changed: Sequence[str], by: str) -> None:
+    def __init__(self, agent: Agent, changed: Sequence[str], by: str, *, seen: int) -> None:
         fields = ", ".join(changed) or "nothing that differs"
-        super().__init__(
-            f"version {agent.version} was made meanwhile{f' by {by}' if by else ''}, with changes: {fields}"
-        )
+        said = f"version {agent.version} was made meanwhile{f' by {by}' if by else ''}, with changes: {fields}"
+        if seen > agent.version:
+            said = f"there is no version {seen}: the newest is {agent.version}; read it again"
+        super().__init__(said)
         self.agent = agent
         self.changed = list(changed)
 
@@ -70,9 +71,11 @@ def create(
     _check_granting([field for field in GRANTING if fields.get(field)], may_grant)
     read_agent_policy(fields.get("policy") or {})
     slug = slug or slug_of(name)
-    if Agent.objects.filter(workspace_id=workspace_id, slug=slug).exists():
-        raise NameTaken(f'there is an agent "{slug}" in this workspace already')
-    agent = Agent.objects.create(workspace_id=workspace_id, name=name, slug=slug, **fields)
+    try:
+        with transaction.atomic():
+            agent = Agent.objects.create(workspace_id=workspace_id, name=name, slug=slug, **fields)
+    except IntegrityError:
+        raise NameTaken(f'there is an agent "{slug}" in this workspace already') from None
     _keep_version(agent, by.name)
     audit.record(workspace_id, by, "agent.created", subject=("agent", agent.id), name=name, runtime=agent.runtime)
     return agent
@@ -129,7 +132,7 @@ def change(
     """
     agent = Agent.objects.select_for_update().get(pk=agent.pk)
     if seen is not None and seen != agent.version:
-        raise Stale(agent, *_since(agent, seen))
+        raise Stale(agent, *_since(agent, seen), seen=seen)
     changes = storable(changes)
     before = {name: getattr(agent, name) for name in CHANGEABLE if name in changes}
     changed = {name: value for name, value in changes.items() if name in before and before[name] != value}
@@ -231,5 +234,7 @@ def _version_of(agent: Agent, by: str) -> AgentVersion:
 def _since(agent: Agent, seen: int) -> tuple[list[str], str]:
     """Names of the fields that changed since a version, and who made the newest."""
     kept = AgentVersion.objects.filter(agent=agent, version=seen).values_list("definition", flat=True).first()
+    if seen > agent.version:
+        return [], ""
     newest = AgentVersion.objects.filter(agent=agent, version=agent.version).values_list("changed_by", flat=True)
     return differing(kept or {}, definition_of(agent)), newest.first() or ""

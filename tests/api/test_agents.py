@@ -87,6 +87,13 @@ def test_a_change_of_an_older_version_is_refused_with_what_changed_meanwhile(api
     assert ok(api.get(f"agents/{agent['id']}"))["instructions"] == ""
 
 
+def test_a_version_that_never_was_is_told_as_that(api, agent):
+    """Of a number that was mistyped it was said that version 1 was made meanwhile."""
+    problem = refused(api.patch(f"agents/{agent.id}", {"version": 77, "name": "B"}), 409)
+    assert problem["detail"] == "there is no version 77: the newest is 1; read it again"
+    assert (problem["changed"], problem["version"]) == ([], 1)
+
+
 def test_a_new_name_keeps_the_slug(api):
     agent = ok(api.post("agents", {"name": "Refund agent"}), 201)
     assert ok(api.patch(f"agents/{agent['id']}", {"name": "Returns"}))["slug"] == "refund-agent"

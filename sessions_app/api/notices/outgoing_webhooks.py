@@ -26,7 +26,10 @@ from ..schemas.outgoing_webhooks import (
 )
 
 router = Router(tags=["outgoing webhooks"])
-FAULTS = {outgoing_webhooks.Refused: lambda error: invalid(f"/{error.field}", str(error))}
+FAULTS = {
+    outgoing_webhooks.Refused: lambda error: invalid(f"/{error.field}", str(error)),
+    models.OutgoingWebhook.DoesNotExist: lambda error: not_found("outgoing webhook"),  # somebody else was faster
+}
 ONE = "/outgoing-webhooks/{uuid:outgoing_webhook_id}"
 
 

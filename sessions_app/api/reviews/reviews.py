@@ -16,6 +16,7 @@ from sessions_app.queries.reviews import verdicts as queries
 from sessions_app.queries.sessions.conditions import BadFilter
 from sessions_app.services.reviews import assignments, comments, queues, rubrics, verdicts
 from sessions_app.services.reviews.comments import Range
+from sessions_app.services.reviews.problems import Refused
 
 from ..auth import admin, reader, writer
 from ..idempotency import once
@@ -131,7 +132,10 @@ def assign(request: HttpRequest, session_id: UUID, new: ReviewAssignment) -> Htt
     assignee = here.filter(pk=new.assignee_id).first()
     if new.assignee_id and assignee is None:
         raise invalid("/assignee_id", "there is no such member in this workspace")
-    assignments.assign([session.pk], assignee, member, by=request.auth.actor)
+    try:
+        assignments.assign([session.pk], assignee, member, by=request.auth.actor)
+    except Refused as refused:
+        raise invalid("/assignee_id", str(refused)) from None
     return reply(session_schema(session_read(request, session_id)))
 
 

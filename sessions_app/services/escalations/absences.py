@@ -60,12 +60,12 @@ def make(
 
 @transaction.atomic
 def remove(absence: Absence, *, by: audit.Actor, role: Role) -> None:
-    """End an absence, or take back one that has not begun. Raises ``NotAllowed``."""
+    """End an absence, or take back one that has not begun. A second time changes nothing. Raises ``NotAllowed``."""
     _check_allowed(absence.member, by, role)
-    audit.record(
-        absence.workspace_id, by, "absence.removed", subject=("absence", absence.pk), member=str(absence.member)
-    )
-    absence.delete()
+    if Absence.objects.filter(pk=absence.pk).delete()[0]:
+        audit.record(
+            absence.workspace_id, by, "absence.removed", subject=("absence", absence.pk), member=str(absence.member)
+        )
 
 
 def _check_allowed(member: Member, by: audit.Actor, role: Role) -> None:

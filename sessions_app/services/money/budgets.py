@@ -82,10 +82,10 @@ def set_budget(
 
 @transaction.atomic
 def remove(budget: Budget, *, by: audit.Actor) -> None:
-    """Delete a budget; spending is no longer stopped by it."""
+    """Delete a budget; spending is no longer stopped by it. A second time changes nothing."""
     about = {"of": _owner_of(budget), "amount": str(budget.amount), "period": budget.period}
-    audit.record(budget.workspace_id, by, "budget.removed", subject=("budget", budget.pk), **about)
-    budget.delete()
+    if Budget.objects.filter(pk=budget.pk).delete()[0]:
+        audit.record(budget.workspace_id, by, "budget.removed", subject=("budget", budget.pk), **about)
 
 
 def _cost_of(session: Session, index: int) -> Decimal:

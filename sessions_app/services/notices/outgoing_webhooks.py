@@ -49,8 +49,9 @@ def create(
 def change(webhook: OutgoingWebhook, changes: dict[str, Any], *, by: audit.Actor) -> OutgoingWebhook:
     """``changes``: name, url, events, active. What waits for one that is switched off is given up.
 
-    Raises ``Refused``.
+    Raises ``Refused``, and ``OutgoingWebhook.DoesNotExist`` where it was removed meanwhile.
     """
+    webhook = _locked(webhook)
     before = {name: getattr(webhook, name) for name in changes}
     _set(webhook, changes)
     changed = {name: getattr(webhook, name) for name in changes if getattr(webhook, name) != before[name]}
@@ -69,7 +70,8 @@ def change(webhook: OutgoingWebhook, changes: dict[str, Any], *, by: audit.Actor
 
 @transaction.atomic
 def rotate(webhook: OutgoingWebhook, *, by: audit.Actor) -> str:
-    """Sign with a new secret from now on; returned, and shown nowhere else."""
+    """Sign with a new secret from now on; returned, and shown nowhere else. Raises ``OutgoingWebhook.DoesNotExist``."""
+    webhook = _locked(webhook)
     webhook.secret = secret = standard_webhooks.new_secret()
     webhook.save(update_fields=["secret"])
     _audit(webhook, by, "outgoing_webhook.secret_changed")
@@ -78,14 +80,17 @@ def rotate(webhook: OutgoingWebhook, *, by: audit.Actor) -> str:
 
 @transaction.atomic
 def remove(webhook: OutgoingWebhook, *, by: audit.Actor) -> None:
-    """Remove a webhook with its messages."""
-    _audit(webhook, by, "outgoing_webhook.removed", origin=_origin(webhook.url))
-    webhook.delete()
+    """Remove a webhook with its messages. A second time changes nothing."""
+    if OutgoingWebhook.objects.filter(pk=webhook.pk).delete()[0]:
+        _audit(webhook, by, "outgoing_webhook.removed", origin=_origin(webhook.url))
 
 
 @transaction.atomic
 def send_test(webhook: OutgoingWebhook, *, by: audit.Actor) -> OutgoingMessage:
-    """A message that says nothing but who sent it. Raises ``Refused`` where the webhook is switched off."""
+    """A message that says nothing but who sent it. Raises ``Refused`` where the webhook is switched off, and as
+    ``rotate``.
+    """
+    webhook = _locked(webhook)
     if not webhook.active:
         raise Refused("active", "it is switched off; switch it on to send something")
     now = timezone.now()
@@ -95,6 +100,10 @@ def send_test(webhook: OutgoingWebhook, *, by: audit.Actor) -> OutgoingMessage:
     )
     task_queue.enqueue(task_queue.POST_MESSAGE, message.pk, Line(webhook.workspace_id))
     return message
+
+
+def _locked(webhook: OutgoingWebhook) -> OutgoingWebhook:
+    return OutgoingWebhook.objects.select_for_update(of=("self",)).get(pk=webhook.pk)
 
 
 def _set(webhook: OutgoingWebhook, changes: dict[str, Any]) -> None:

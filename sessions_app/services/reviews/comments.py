@@ -63,6 +63,8 @@ def add(
 def edit(comment: Comment, member: Member, words: str, *, by: audit.Actor) -> None:
     """Another text of one's own comment. Raises ``Refused`` and ``NotAllowed``."""
     own = _own(comment, member)
+    if own.deleted_at:
+        raise Refused("text", "was deleted meanwhile")
     own.text, own.edited_at = _checked(words), timezone.now()
     own.save(update_fields=["text", "edited_at"])
     _mention(own, member)
@@ -71,8 +73,12 @@ def edit(comment: Comment, member: Member, words: str, *, by: audit.Actor) -> No
 
 @transaction.atomic
 def delete(comment: Comment, member: Member, *, by: audit.Actor) -> None:
-    """Take one's own comment back, or as an admin anybody's: its text goes, its place stays. Raises ``NotAllowed``."""
+    """Take one's own comment back, or as an admin anybody's: its text goes, its place stays. A second time changes
+    nothing. Raises ``NotAllowed``.
+    """
     own = _own(comment, member, admins_too=True)
+    if own.deleted_at:
+        return
     own.text, own.deleted_at = "", timezone.now()
     own.save(update_fields=["text", "deleted_at"])
     Mention.objects.filter(comment=own).delete()
@@ -99,8 +105,6 @@ def _own(comment: Comment, member: Member, *, admins_too: bool = False) -> Comme
     is_admin = admins_too and Role(member.role).covers(Role.ADMIN)
     if found.user_id != member.user_id and not is_admin:
         raise NotAllowed("this comment is somebody else's; only they change it")
-    if found.deleted_at:
-        raise Refused("text", "was deleted meanwhile")
     return found
 
 

@@ -57,16 +57,15 @@ def save(member: Member, name: str, query: str, *, shared: bool, by: audit.Actor
 
 @transaction.atomic
 def remove(view: SavedView, member: Member, *, by: audit.Actor) -> None:
-    """Forget a view: one's own, or as an admin a shared one. Raises ``NotAllowed``."""
+    """Forget a view: one's own, or as an admin a shared one. A second time changes nothing. Raises ``NotAllowed``."""
     is_admin = view.is_shared and Role(member.role).covers(Role.ADMIN)
     if view.member_id != member.pk and not is_admin:
         raise NotAllowed("this view is somebody else's; they remove it, or an admin does")
-    if view.is_shared:
+    if SavedView.objects.filter(pk=view.pk).delete()[0] and view.is_shared:
         audit.record(
             view.workspace_id, by, "saved_view.removed", subject=("saved_view", view.pk), name=view.name,
             query=view.query,
         )  # fmt: skip
-    view.delete()
 
 
 def choose_columns(member: Member, names: Sequence[str], known: Sequence[str]) -> None:

@@ -24,10 +24,10 @@ def change(
 
     Raises as ``policies.set_policy`` and ``set_tags``.
     """
+    if tags is not None:  # before the retention, which shares the lock that tags take alone
+        set_tags(session_id, tags, by=by)
     if retention is not None:
         policies.set_policy(session_id, retention, by=by, is_admin=is_admin)
-    if tags is not None:
-        set_tags(session_id, tags, by=by)
 
 
 @transaction.atomic

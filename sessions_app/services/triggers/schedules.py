@@ -52,7 +52,7 @@ def create(agent: Agent, *, by: audit.Actor, **fields: Any) -> Schedule:
 def change(schedule: Schedule, changes: dict[str, Any], *, by: audit.Actor) -> Schedule:
     """Apply changes; the next time is computed from now, so what passed while it was paused stays undone.
 
-    Raises like ``create``.
+    Raises like ``create``, and ``Schedule.DoesNotExist``.
     """
     schedule = Schedule.objects.select_for_update().get(pk=schedule.pk)
     before = _audited(schedule)
@@ -68,11 +68,11 @@ def change(schedule: Schedule, changes: dict[str, Any], *, by: audit.Actor) -> S
 
 @transaction.atomic
 def delete(schedule: Schedule, *, by: audit.Actor) -> None:
-    """Delete a schedule; its runs stay, with its name."""
-    audit.record(
-        schedule.workspace_id, by, "schedule.deleted", subject=("schedule", schedule.pk), **_audited(schedule)
-    )  # fmt: skip
-    schedule.delete()
+    """Delete a schedule; its runs stay, with its name. A second time changes nothing."""
+    if Schedule.objects.filter(pk=schedule.pk).delete()[0]:
+        audit.record(
+            schedule.workspace_id, by, "schedule.deleted", subject=("schedule", schedule.pk), **_audited(schedule)
+        )  # fmt: skip
 
 
 @transaction.atomic

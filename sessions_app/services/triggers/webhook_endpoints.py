@@ -56,6 +56,7 @@ def change(endpoint: WebhookEndpoint, changes: dict[str, Any], *, by: audit.Acto
 
     Name and scheme stay what senders were told. Raises ``Refused``.
     """
+    endpoint = WebhookEndpoint.objects.select_for_update(of=("self",)).select_related("agent").get(pk=endpoint.pk)
     changed = {name: value for name, value in changes.items() if getattr(endpoint, name) != value}
     for name, value in changed.items():
         setattr(endpoint, name, value)

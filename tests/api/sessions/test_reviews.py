@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from sessions_app.models import Comment, Member, ReviewQueue, Role, Rubric, SavedView, Session, Verdict
+from sessions_app.models import AuditEntry, Comment, Member, ReviewQueue, Role, Rubric, SavedView, Session, Verdict
 from sessions_app.services import audit
 from sessions_app.services.people import members
 from tests.services.build import append, user
 
-from ..client import Api, ok, refused
+from ..client import Api, ok, pointers, refused
 
 
 class Person(Api):
@@ -130,7 +130,9 @@ def test_a_comment_is_changed_resolved_and_deleted_by_those_who_may(rosa, boss, 
     for body in ({}, {"text": " "}, {"words": "x"}):
         refused(rosa.patch(path, body), 422)
     refused(rosa.patch(f"sessions/{read.id}/comments/{read.id}", {"text": "x"}), 404)
-    assert boss.send("DELETE", path, b"").status_code == 204
+    for _ in range(2):  # a second time changes nothing
+        assert boss.send("DELETE", path, b"").status_code == 204
+    assert AuditEntry.objects.filter(action="comment.deleted").count() == 1
     assert [
         (one["text"], bool(one["deleted_at"])) for one in ok(viewer.get(f"sessions/{read.id}/review"))["comments"]
     ] == [("", True)]
@@ -179,5 +181,9 @@ def test_a_session_is_assigned_to_a_member_of_the_workspace(rosa, boss, viewer, 
     ok(boss.post(f"sessions/{read.id}/assign", {"assignee_id": str(mine.pk)}))
     assert [row["id"] for row in viewer.all("sessions", {"assignee": str(mine.pk)})] == [str(read.id)]
     refused(boss.post(f"sessions/{read.id}/assign", {"assignee_id": str(theirs.pk)}), 422)
+    viewing, _ = members.add_member(read.workspace, "vera@example.org", "vera", Role.VIEWER, by=audit.COMMAND)
+    assert pointers(refused(boss.post(f"sessions/{read.id}/assign", {"assignee_id": str(viewing.pk)}), 422)) == {
+        "/assignee_id"
+    }
     ok(boss.post(f"sessions/{read.id}/assign", {"assignee_id": None}))
     assert viewer.all("sessions", {"assignee": str(mine.pk)}) == []

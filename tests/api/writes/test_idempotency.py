@@ -10,7 +10,7 @@ from sessions_app.models import Agent, Approval, Event, IdempotentAnswer, Sessio
 from tests.services.build import at_once
 from vcon_app.models import Import
 
-from .client import ok, pointers, refused
+from ..client import ok, pointers, refused
 
 KEY = {"Idempotency-Key": "k-1"}
 

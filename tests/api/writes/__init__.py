@@ -1,0 +1,1 @@
+"""Writes that come again, or at the same moment."""
