@@ -49,7 +49,7 @@ from . import (
 from .graph import graph
 from .log import calls, cost, files, overview, replay, search, summary
 from .notices import outgoing_webhooks
-from .parsing import BodyParser, refuse_unknown_parameters
+from .parsing import AS_TEXT, BodyParser, refuse_unknown_parameters
 from .problems import Problem, add_problems, invalid, wrong_value
 from .retention import retention
 from .reviews import finding_rules, reviews, saved_views
@@ -227,6 +227,9 @@ def _from_validation(request: HttpRequest, error: ValidationError) -> HttpRespon
     if any(fault["loc"][0] == "file" for fault in error.errors) and request.content_type != "multipart/form-data":
         return Problem(415, f'send the file as "multipart/form-data", not as "{request.content_type}"').response()
     errors = [wrong_value(fault) for fault in error.errors[:MAX_ERRORS]]
+    for wrong in errors:
+        if wrong["in"] == "file" and (name := wrong["pointer"].removeprefix("/")) in request.POST:
+            wrong["detail"] = AS_TEXT.format(name=name)
     count = len(error.errors)
     first = f"{errors[0]['pointer'] or 'the body'}: {errors[0]['detail']}"
     detail = first if count == 1 else f"{count} values are wrong, the first is {first}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, NoReturn
 
 from django.http import HttpRequest, HttpResponse
@@ -78,12 +78,22 @@ def refuse_unknown_parameters(router: Router) -> None:
                 operation.models.append(type("NoOtherParameters", (NoOtherParameters,), {"known": known}))
 
 
-def refuse_unknown_fields(request: HttpRequest, *known: str) -> None:
-    """422 that names the first field or file of a form that is none of ``known``."""
+AS_TEXT = "this was sent as text, and has to be a file: with curl, {name}=@PATH"
+"""What is said of a field of a form that holds a path, or a file's content, without being a file."""
+
+
+def refuse_unknown_fields(request: HttpRequest, files: Collection[str], texts: Collection[str]) -> None:
+    """422 that names the first field of a form that is none of these, or a file where a text is wanted or the reverse:
+    what is not looked at there would be left out in silence.
+    """
     for name in (*request.POST, *request.FILES):
-        if name not in known:
+        if name not in (*files, *texts):
             pointer = name.replace("~", "~0").replace("/", "~1")
-            raise invalid(f"/{pointer}", f'there is no field "{name}" here; there are {", ".join(known)}')
+            raise invalid(f"/{pointer}", f'there is no field "{name}" here; there are {", ".join((*files, *texts))}')
+    if name := next((name for name in request.POST if name in files), None):
+        raise invalid(f"/{name}", AS_TEXT.format(name=name))
+    if name := next((name for name in request.FILES if name in texts), None):
+        raise invalid(f"/{name}", "this was sent as a file, and has to be text")
 
 
 def refuse_repaired(request: HttpRequest) -> None:

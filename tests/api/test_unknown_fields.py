@@ -184,6 +184,23 @@ def test_an_upload_with_a_second_file_of_another_name_is_not_taken_in(api: Api, 
     assert not Import.objects.exists()
 
 
+@pytest.mark.parametrize(("texts", "files", "field", "says"), [
+    ({"log": "store.db-wal"}, ("file",), "/log", "log=@PATH"),
+    ({"file": "store.db"}, (), "/file", "file=@PATH"),
+    ({}, ("file", "agent"), "/agent", "has to be text"),
+    ({"agent": "A" * 201}, ("file",), "/agent", "201 characters; use at most 200"),
+])  # fmt: skip
+def test_what_an_upload_would_leave_out_in_silence_is_refused(api: Api, document_storage, texts, files, field, says):
+    """Of ``curl -F log=store.db-wal``, without the @, the rows in that file were missing, and nobody was told."""
+    fields = dict(texts)
+    for name in files:
+        fields[name] = io.BytesIO(b"{}")
+        fields[name].name = "a.json"
+    problem = refused(api.client.post("/api/v1/imports", fields, headers=api.headers), 422)
+    assert pointers(problem) == {field} and says in problem["detail"]
+    assert not Import.objects.exists() and not Agent.objects.exists()
+
+
 def test_a_route_without_a_body_takes_none_an_empty_one_and_no_other(api, agent):
     path = f"/dashboard/agents/{agent.id}/sessions"
     session = ok(api.post(path), 201)["id"]

@@ -18,7 +18,7 @@ from sessions_app.api.idempotency import once
 from sessions_app.api.paging import Cursor, Limit, Page, keyset
 from sessions_app.api.parsing import refuse_unknown_fields, reply
 from sessions_app.api.problems import Problem, invalid, not_found
-from sessions_app.api.schemas.common import Signature
+from sessions_app.api.schemas.common import LONGEST_NAME, Signature
 from sessions_app.models import Agent, Workspace
 from sessions_app.queries.waiting import Place
 from vcon_app import models
@@ -120,7 +120,7 @@ def create_import(
 
     Bytes that were imported before are the same import again: ``duplicate_of`` names it.
     """
-    refuse_unknown_fields(request, "file", "agent", "format", "batch", "folder", "log")
+    refuse_unknown_fields(request, files=("file", "log"), texts=("agent", "format", "batch", "folder"))
     workspace = request.auth.workspace
     if (sent := len(request.FILES.getlist("file"))) > 1:
         raise invalid("/file", f"{sent} files were sent and an import is of one; send each by itself, or a zip of them")
@@ -189,6 +189,8 @@ def _agent(workspace: Workspace, named: str) -> Agent | str | None:
     """By id, else the name as it was given. None leaves it to the file."""
     if not named.strip():
         return None
+    if len(named.strip()) > LONGEST_NAME:
+        raise invalid("/agent", f"has {len(named.strip()):,} characters; use at most {LONGEST_NAME}")
     try:
         id_ = UUID(named)
     except ValueError:

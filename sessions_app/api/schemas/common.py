@@ -13,7 +13,8 @@ from pydantic_core import CoreSchema
 
 from sessions_app import models
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+LONGEST_NAME = 200
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_NAME)]
 Id = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 """An id of the sender's own: indexed, so bounded."""
 DAY = len("2026-01-31")
