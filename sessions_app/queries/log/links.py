@@ -90,7 +90,7 @@ def _messages(copy: psycopg.Copy) -> Iterator[bytes]:
     pgconn = copy.connection.pgconn
     while message := bytes(copy.read()):
         yield message
-        while message != TRAILER:
+        while TRAILER not in (message, message[HEADER_BYTES:]):  # of no rows it comes with the header
             size, data = pgconn.get_copy_data(1)
             if size < 0 and (failed := pgconn.get_result()):
                 raise psycopg.errors.error_from_result(failed)

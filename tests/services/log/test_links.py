@@ -7,6 +7,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import Event, EventLink, Session, UnsealedHead
+from sessions_app.queries.log import links as queries
 from sessions_app.queries.log.links import origins, verify
 from sessions_app.services.audit import Actor
 from sessions_app.services.log import events, links
@@ -63,6 +64,15 @@ def test_a_changed_event_is_named(grown, tampered, change):
 def test_a_missing_event_is_named_the_last_one_included(grown, tampered, seq):
     tampered(f"DELETE FROM sessions_app_event WHERE seq = {seq}")
     assert verify(grown.pk).fault.seq == seq
+
+
+@pytest.mark.parametrize("first", [1, 7])
+def test_a_log_whose_events_are_all_missing_is_named_too(grown, tampered, monkeypatch, first):
+    """Of no rows the server says at once that it has ended, which was taken for an error of the database."""
+    monkeypatch.setattr(queries, "PAGE", 4)  # links: events from 7 on are those of a page
+    tampered(f"DELETE FROM sessions_app_event WHERE seq >= {first}")
+    assert verify(grown.pk).fault.seq == first
+    assert list(queries.rows(grown.pk, 11, 20)) == [] and Event.objects.count() == first - 1  # which asks once more
 
 
 def test_an_end_that_was_cut_off_with_its_links_is_noticed(grown, tampered):
