@@ -13,12 +13,14 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from sessions_app.models import Session
+from sessions_app.services import audit
 from sessions_app.services.log import events, links
 from tests.services.build import call, result, user
 from vcon_app.formats import bundle
 from vcon_app.formats.common.zips import Archive
 from vcon_app.models import Export
 from vcon_app.services.documents.storage import INCOMING, Folder
+from vcon_app.services.erasure import erasing, file_removal
 from vcon_app.services.exports import export_jobs, export_options
 from vcon_app.services.imports import import_jobs
 from vcon_app.services.trust import own_keys
@@ -159,6 +161,21 @@ def test_an_export_that_finds_the_disk_full_is_507_and_is_written_when_there_is_
     waiting.refresh_from_db()
     assert waiting.status == Export.Status.DONE
     assert fetch(api, session.id, "html").status_code == 200
+
+
+@pytest.mark.parametrize("step", ["_write", "_keep"])
+def test_a_session_that_is_erased_while_it_is_exported_is_404(api, imported, monkeypatch, step):
+    """The row of the export goes with the session: that it was not there any more was a fault of ours."""
+    does = getattr(export_jobs, step)
+
+    def erased_first(*args):
+        erasing.erase_session(Session.objects.get(pk=imported), by=audit.COMMAND)
+        file_removal.sweep()
+        return does(*args)
+
+    monkeypatch.setattr(export_jobs, step, erased_first)
+    answer = fetch(api, imported, "jsonl")
+    assert "no such session" in refused(answer, 404)["detail"]
 
 
 def test_a_bundle_is_a_zip_that_verifies(api, imported):

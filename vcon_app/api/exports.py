@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from sessions_app.api.auth import own_viewer
 from sessions_app.api.paging import Cursor, Limit, Page, keyset
 from sessions_app.api.parsing import reply
-from sessions_app.api.problems import Problem, invalid
+from sessions_app.api.problems import Problem, invalid, not_found
 from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
 from sessions_app.queries.waiting import Place
@@ -31,6 +31,7 @@ router = Router(tags=["exports"])
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     export_options.CannotExport: lambda error: invalid(f"/{error.parameter}", str(error)),
     handing_on.NotGranted: lambda error: Problem(409, str(error)),
+    Export.DoesNotExist: lambda error: not_found("session"),  # erased while it was written
     recipients.NoRecipient: lambda error: invalid("/encrypt_for", str(error)),
 }
 MAX_WAIT = 300.0
