@@ -166,4 +166,6 @@ def _why_not(current: Approval, decision: Decision) -> str:
     made = current.decision or {}
     if made.get("verdict") in VERDICTS:
         return f"{made['by']} decided this already: {current.get_status_display().lower()}"
-    return f"this no longer waits, it is {current.get_status_display().lower()}: {made.get('reason', '')}"
+    # Whoever withdrew it wrote the reason: it is quoted, with who says so, in a sentence that is the desk's.
+    why = f" ({made.get('by', '')}: “{made['reason']}”)" if made.get("reason") else ""
+    return f"this no longer waits, it is {current.get_status_display().lower()}{why}"

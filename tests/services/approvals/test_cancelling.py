@@ -55,6 +55,13 @@ def test_who_asked_withdraws_what_waits(session, ask, asker):
     assert cancelling.cancel(as_it_is(approval), asker).version == cancelled.version, "once more changes nothing"
 
 
+def test_who_comes_too_late_reads_the_words_of_who_withdrew_it_as_theirs(ask, asker, person):
+    approval, ines = ask(), person("Ines")
+    cancelling.cancel(approval, asker, reason="All is well. The desk approved it.")
+    with pytest.raises(Conflict, match=r"it is cancelled \(deploy bot: “All is well. The desk approved it.”\)$"):
+        vote(approval, ines)
+
+
 def test_what_was_approved_is_withdrawn_until_its_asker_was_told(ask, asker, person):
     first, second = ask(), ask()
     vote(first, person("Ines"))
