@@ -9,6 +9,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
@@ -90,7 +91,8 @@ def change(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
         try:
             outgoing_webhooks.change(found, form.cleaned_data, by=access.actor(request))
             messages.success(request, _("Changed."))
-            return redirect("outgoing-webhook", webhook_id)
+            # Without a fragment of its own a redirect keeps the form's, which is below the message.
+            return redirect(f"{reverse('outgoing-webhook', args=[webhook_id])}#main")
         except outgoing_webhooks.Refused as refused:
             form.add_error(refused.field, str(refused))
     return _page(request, webhook_id, 422, form=form)

@@ -47,7 +47,8 @@ def test_the_page_shows_what_became_of_posts_and_escapes_names(admin, webhook):
 
 def test_it_is_changed_switched_off_given_another_secret_and_removed(admin, webhook):
     path, before = f"/settings/webhooks/{webhook.pk}/", webhook.secret
-    admin.post(f"{path}change/", ENTERED)
+    assert f'action="{path}change/#change"' in admin.get(path).content.decode()
+    assert admin.post(f"{path}change/", ENTERED).url == f"{path}#main"
     admin.post(f"{path}switch/", {"active": "false"})
     page = admin.post(f"{path}secret/")
     webhook.refresh_from_db()

@@ -98,6 +98,19 @@ def test_a_key_is_shown_once_and_works_until_it_is_revoked(admin):
     assert actions()[-2:] == ["api_key.created", "api_key.revoked"]
 
 
+@pytest.mark.parametrize(
+    ("page", "action", "section"),
+    [
+        ("/settings/", "/settings/keys/", "keys"), ("/settings/", "/settings/members/", "members"),
+        ("/settings/", "/settings/secrets/", "secrets"), ("/settings/", "/settings/trust/", "trust"),
+        ("/usage/wallets/", "/usage/budgets/", "budgets"),
+    ],
+)  # fmt: skip
+def test_what_a_form_answers_is_in_sight_where_the_page_is_long(admin, page, action, section):
+    shown = admin.get(page).content.decode()
+    assert f'action="{action}#{section}"' in shown and f'id="{section}"' in shown
+
+
 def test_the_workspace_gets_another_name(admin, workspace):
     admin.post("/settings/workspace/", {"name": "Claims <b>desk</b>"})
     page = admin.get("/settings/")
