@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from sessions_app.models import Agent, Role, Stop
 from sessions_app.queries import stops as queries
+from sessions_app.rendering.text import first_line
 from sessions_app.services.stops import stops
 
 from . import access
@@ -50,6 +51,12 @@ class StopForm(forms.Form):
         super().__init__(*args, **kwargs)
         here = Agent.objects.filter(~Q(status=Agent.Status.ARCHIVED) | Q(slug=asked), workspace_id=workspace_id)
         self.fields["agent"].queryset = here.only("id", "name", "slug").order_by("name")
+        self.fields["agent"].label_from_instance = _name_of
+
+
+def _name_of(agent: Agent) -> str:
+    """Programs name agents: what hides in a name is shown, so that nobody takes one agent for another."""
+    return first_line(agent.name, 200)
 
 
 @dataclass(frozen=True, slots=True)

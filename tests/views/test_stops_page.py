@@ -49,6 +49,11 @@ def test_who_comes_to_stop_an_archived_agent_does_not_stop_every_agent(reviewer,
     assert reviewer.get("/stops/?agent=nobody").status_code == 404
 
 
+def test_what_hides_in_a_name_is_shown_where_an_agent_is_chosen(reviewer, workspace):
+    agents.create(workspace.pk, "Safe \u202etnega", by=audit.SYSTEM)
+    assert "Safe ⟨U+202E⟩tnega" in words(reviewer.get("/stops/"))
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_says_who_why_and_until_when(viewer, agent, path):
     stop(agent, everybody=True)
