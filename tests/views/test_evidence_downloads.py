@@ -49,3 +49,11 @@ def test_nobody_else_does(reviewer, viewer, path):
 )
 def test_what_is_chosen_wrongly_is_said(admin, path, query, says):
     assert says in words(admin.get(path, query, follow=True))
+
+
+def test_what_was_entered_stands_in_the_form_again(admin):
+    entered = {"from": "2026-03-02", "to": "2026-03-01", "agent": "no-body"}
+    page = admin.get("/audit/evidence", entered, follow=True).content.decode()
+    form = page.partition("audit-export")[2].partition("</form>")[0]
+    assert form.partition(">")[0].endswith(" open") and all(f'value="{value}"' in form for value in entered.values())
+    assert 'name="from" value=""' in page.partition("</form>")[2], "the filter of the page is left as it is"

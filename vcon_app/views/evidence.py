@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import date
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpResponseBase, QueryDict
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
@@ -21,6 +23,9 @@ from vcon_app.signing.keys import BadKey
 
 from .downloads import attachment, written_meanwhile
 
+LONGEST = 60
+"""Characters of a field that comes back."""
+
 
 @require_safe
 @access.admin
@@ -32,7 +37,7 @@ def evidence_pack(request: access.DeskRequest) -> HttpResponseBase:
         file, size = packed(workspace, period, agent, by=access.actor(request))
     except (NoPeriod, LookupError, BadKey) as error:
         messages.error(request, gettext("There is no evidence pack: %(error)s.") % {"error": error})
-        return redirect("audit-list")
+        return _again(request.GET)
     return attachment(file, pack.file_name(workspace, period), size, "application/zip")
 
 
@@ -47,10 +52,17 @@ def audit_file(request: access.DeskRequest) -> HttpResponseBase:
             raise NoPeriod(gettext('there is no format "%(format)s"') % {"format": format[:40]})
     except NoPeriod as error:
         messages.error(request, gettext("Nothing was exported: %(error)s.") % {"error": error})
-        return redirect("audit-list")
+        return _again(request.GET)
     name = f"audit-{workspace.slug}.{audit_export.SUFFIXES[format]}"
     chunks = audit_export.chunks(format, workspace.pk, period)
     return written_meanwhile(chunks, name, audit_export.MEDIA_TYPES[format])
+
+
+def _again(sent: QueryDict) -> HttpResponseBase:
+    """Back to the form, with what was entered; its names there are not those of the filter of the page."""
+    names = {"export_from": "from", "export_to": "to", "export_agent": "agent"}
+    kept = {name: sent[field][:LONGEST] for name, field in names.items() if sent.get(field)}
+    return redirect(f"{reverse('audit-list')}?{urlencode({'export': 'again', **kept})}")
 
 
 def packed(workspace: Workspace, period: Period, agent: str, *, by: audit.Actor) -> tuple[BinaryIO, int]:
