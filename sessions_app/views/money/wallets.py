@@ -63,7 +63,7 @@ def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpRe
     if not wants_fragment(request) or shown:
         context |= {
             "wallets": queries.wallets(workspace_id), "sources": LedgerEntry.Source.choices, **_budgets(workspace_id),
-            "agents": agent_choices(request), **shown,
+            "agents": agent_choices(request), "credit_form": CreditForm(), **shown,
         }  # fmt: skip
     return page_or_fragment(request, "usage/wallets.html", "usage/_entries.html", context, status=status)
 
