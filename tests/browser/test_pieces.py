@@ -14,7 +14,11 @@ from sessions_app.models import Session, TurnInFlight
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services.log import links
 from sessions_app.services.log.events import append
+from sessions_app.services.reviews import comments
 from sessions_app.services.turns import in_flight, messages
+from tests.views.session.build import asked, call, result, session_with
+
+from .conftest import PHONE
 
 STANDING, ROWS = re.compile(r"/standing$"), re.compile(r"/rows\?only=")
 TAIL = re.compile(r"/rows\?tail=1")
@@ -140,6 +144,58 @@ def test_results_that_come_together_are_all_shown(open_page, scripted_session):
         append(scripted_session.pk, [_of("tool_result", call, "ok") for call in calls], origin=links.RUNTIME)
         expect(page.locator("#timeline .call")).to_have_count(5)
         expect(page.locator("#timeline .call.is-none")).to_have_count(0)
+
+
+def test_a_session_that_is_archived_while_it_is_open_takes_no_message(open_page, scripted_session):
+    page = open_page(path_of(scripted_session))
+    page.get_by_label("Message to the agent").fill("Half a sent")
+    sessions.archive(scripted_session, by=audit.SYSTEM)
+    expect(page.locator("#standing")).to_contain_text("Archived")
+    expect(page.locator("#do-send")).to_be_hidden()
+    expect(page.get_by_label("Message to the agent")).to_have_value("Half a sent")
+    page.get_by_label("Message to the agent").fill("")
+    expect(page.get_by_label("Message to the agent")).to_be_hidden()
+
+
+@pytest.fixture
+def commented(agent, reviewer_member) -> Session:
+    """A session of four calls that are joined to one run, with comments on the second and the third."""
+    calls = [one(f"c{n}", *more) for n in range(4) for one, more in ((call, ("Bash", {"command": "ls"})), (result, ()))]
+    session = session_with(agent, [asked("p", "Look around"), *calls])
+    for seq in (4, 6):
+        about = comments.Range(seq, seq)
+        comments.add(session.pk, reviewer_member, "- odd\n- very", about, by=audit.SYSTEM)
+    return session
+
+
+def test_comments_on_calls_of_a_closed_run_are_marked_at_the_run(open_page, commented):
+    page = open_page(path_of(commented))
+    run = page.locator("#timeline .joined > summary")
+    expect(run.locator(".comment-mark")).to_have_text("2")
+    run.click()
+    expect(page.locator("#timeline .comment-mark")).to_have_text(["1", "1"])
+    expect(run.locator(".comment-mark")).to_have_count(0)
+    run.click()
+    expect(run.locator(".comment-mark")).to_have_text("2")
+
+
+def test_what_was_said_in_a_thread_leaves_the_focus_there(open_page, commented):
+    page = open_page(path_of(commented))
+    thread = page.locator(".thread").first
+    thread.get_by_text("Reply").first.click()
+    thread.locator("textarea[name=text]:visible").fill("Why?")
+    thread.get_by_role("button", name="Reply").click()
+    expect(thread.locator(".reply")).to_contain_text("Why?")
+    expect(thread.locator(".comment-do summary")).to_be_focused()
+    page.get_by_role("button", name="Resolve").first.click()
+    expect(page.locator("#review summary", has_text="Resolved")).to_be_focused()
+    lists = page.locator(".review-words ul:visible").first
+    assert lists.evaluate("one => getComputedStyle(one).listStyleType") == "disc"
+
+
+def test_a_mention_opens_the_box_where_it_is_a_sheet(open_page, commented):
+    page = open_page(f"{path_of(commented)}#review", viewport=PHONE)
+    expect(page.locator("#review .thread").first).to_be_visible()
 
 
 def _of(kind: str, call: str, status: str | None = None) -> EventDraft:

@@ -5,43 +5,68 @@ import { ngettext } from "../words.js";
 
 const box = () => document.getElementById("review");
 
-// A mark with the number of open comments at each row that has some. Rows come and go while the page is scrolled.
-function marks() {
-  const counts = JSON.parse(box()?.dataset.comments ?? "{}");
-  const missing = Object.entries(counts).map(([seq, count]) => [document.getElementById(`e-${seq}`), count])
-    .filter(([row, count]) => row && row.querySelector(":scope .comment-mark")?.textContent !== String(count));
-  const stale = [...document.querySelectorAll("#timeline .comment-mark")].filter((mark) => !counts[mark.dataset.about]);
-  for (const mark of stale) mark.remove();
-  for (const [row, count] of missing) put(row, count);
+// A mark with the number of open comments at each row that has some, or at the closed run that it lies in. Rows come and
+// go while the page is scrolled.
+const runOf = (seq) => [...document.querySelectorAll("#timeline .joined")].find(({ dataset: { seq: first, last } }) => Number(first) <= seq && seq <= Number(last));
+function shownAt(seq) {
+  const row = document.getElementById(`e-${seq}`);
+  return row?.checkVisibility() ? row : (row?.parentElement.closest("details:not([open])") ?? runOf(seq))?.firstElementChild;
 }
 
-function put(row, count) {
-  row.querySelector(".comment-mark")?.remove();
+function marks() {
+  const wanted = new Map();
+  for (const [seq, count] of Object.entries(JSON.parse(box()?.dataset.comments ?? "{}"))) {
+    const row = shownAt(seq);
+    if (row) wanted.set(row, { about: wanted.get(row)?.about ?? seq, count: (wanted.get(row)?.count ?? 0) + count });
+  }
+  for (const mark of document.querySelectorAll("#timeline .comment-mark")) {
+    if (wanted.get(mark.row)?.count === Number(mark.textContent)) wanted.delete(mark.row);
+    else mark.remove();
+  }
+  for (const [row, { about, count }] of wanted) put(row, about, count);
+}
+
+function put(row, about, count) {
   const mark = document.createElement("button");
   mark.className = "link comment-mark";
-  mark.dataset.about = row.dataset.seq;
+  mark.row = row;
+  mark.dataset.about = about;
   mark.textContent = count;
   mark.title = mark.ariaLabel = ngettext("%(count)s comment", "%(count)s comments", count, { count });
   (row.querySelector(".who") ?? row.firstElementChild ?? row).append(" ", mark);
 }
 
-// What was pressed in the box has the focus in the answer as well, or the first control of it: keys go on from there.
-// Each thread has a form with the address of the box's own, folded until somebody replies.
+// What was pressed in the box has the focus in the answer as well, else the way to reply in its thread, or the first
+// control of the box: keys go on from there. Each thread has a form with the address of the box's own, folded until
+// somebody replies.
 let pressed = null;
 document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
   const here = document.activeElement;
   if (target.id !== "review" || !target.contains(here)) return; // other parts of the page come meanwhile
-  pressed = { id: here.form?.id, action: here.form?.getAttribute("action"), place: [...here.form?.elements ?? []].indexOf(here) };
+  pressed = {
+    id: here.form?.id, action: here.form?.getAttribute("action"), place: [...here.form?.elements ?? []].indexOf(here),
+    thread: here.closest(".thread")?.id,
+  };
 });
 document.addEventListener("htmx:afterSettle", ({ detail: { target } }) => {
   if (target.id !== "review" || !pressed) return;
   const { id, action, place } = pressed;
+  const thread = document.getElementById(pressed.thread);
   pressed = null;
   if (document.activeElement !== document.body) return;
-  const forms = [...box().querySelectorAll("form")].filter((one) => one.id === id && one.getAttribute("action") === action);
-  const control = forms.map((form) => form.elements[place]).find((one) => one?.checkVisibility());
-  (control ?? box().querySelector("a, button, input, summary"))?.focus({ preventScroll: true });
+  const forms = [...(thread ?? box()).querySelectorAll("form")].filter((one) => one.id === id && one.getAttribute("action") === action);
+  const controls = [
+    ...forms.map((form) => form.elements[place]), thread?.querySelector(".comment-do summary"),
+    thread?.closest("details")?.firstElementChild, ...box().querySelectorAll("a, button, input, summary"),
+  ];
+  controls.find((one) => one?.checkVisibility())?.focus({ preventScroll: true });
 });
+
+// A mention leads to the box: where the overview is a sheet, it opens.
+if (location.hash === "#review" && !box().checkVisibility()) {
+  document.getElementById("side-overview").showPopover();
+  box().scrollIntoView();
+}
 
 // The last event that was in sight is told when the page is left or hidden, and every half a minute.
 const EVERY = 30_000; // ms
@@ -71,6 +96,7 @@ function tell() {
 
 document.addEventListener("scroll", rest, { passive: true });
 document.addEventListener("htmx:afterSwap", rest);
+document.addEventListener("toggle", rest, { capture: true });
 document.addEventListener("returned", rest);
 rest();
 document.addEventListener("visibilitychange", () => { if (document.hidden) tell(); });
