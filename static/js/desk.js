@@ -46,6 +46,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     const menu = document.querySelector("details.account[open], details.dropdown[open]");
     if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+    else if (event.target.type === "search") event.target.blur(); // what / entered is left again: keys walk rows
   }
   if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
   const key = keyOf(event);
