@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +19,7 @@ from sessions_app.search.operators import QUOTED
 from sessions_app.services.log import file_changes
 
 from . import access
+from .session.files import leaf_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,13 @@ def _compared(found: list[Session]) -> dict[str, Any]:
         "lines": comparison.aligned(sides),
         "has_more_turns": any(side.more for side in sides),
         "tools": comparison.tools(sides),
-        "files": comparison.files(sides),
+        "files": [replace(line, cells=[_as_leaf(cell) for cell in line.cells]) for line in comparison.files(sides)],
     }
+
+
+def _as_leaf(cell: comparison.Cell) -> comparison.Cell:
+    """A changed file in the words of the tree of files: of what a command wrote no lines are known."""
+    return replace(cell, shown=cell.shown and leaf_of(cell.side.session, cell.shown))
 
 
 def _ids(request: HttpRequest) -> tuple[list[UUID], list[str]]:

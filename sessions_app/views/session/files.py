@@ -111,10 +111,13 @@ def named(session: Session, scan: FileScan | None) -> Named | None:
     """The first files of a session in the order of their paths; None where none is known to have changed."""
     if scan is None or not scan.files:
         return None
-    url = _files_url(session)
-    files = queries.first_files(session.pk, NAMED)
-    leaves = [Leaf(_name_of(file), file, f"{url}?{urlencode({'path': file.path})}") for file in files]
-    return Named(leaves, max(0, scan.files - len(leaves)), url)
+    leaves = [leaf_of(session, file) for file in queries.first_files(session.pk, NAMED)]
+    return Named(leaves, max(0, scan.files - len(leaves)), _files_url(session))
+
+
+def leaf_of(session: Session, file: ChangedFile) -> Leaf:
+    """A file of a session by itself, outside of its tree."""
+    return Leaf(_name_of(file), file, f"{_files_url(session)}?{urlencode({'path': file.path})}")
 
 
 def _name_of(file: ChangedFile) -> str:

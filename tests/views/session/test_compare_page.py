@@ -10,7 +10,7 @@ from sessions_app.models import Agent, Session
 from sessions_app.services.log import events, links
 from tests.views.build import session_of, words
 
-from .build import asked, at, call, said, session_with
+from .build import asked, at, call, result, said, session_with
 
 
 def turns_of(agent: Agent, title: str, *prompts: str):
@@ -88,6 +88,13 @@ def test_files_of_both_stand_in_one_line(reviewer, agent):
     rows = rows_of(page)
     assert any(re.match(r"/shop/0\.txt \+2 −0 1 edit \+2 −0 1 edit", row) for row in rows), rows
     assert any(re.match(r"/shop/1\.txt — \+2 −0 1 edit", row) for row in rows)
+
+
+def test_of_a_file_that_a_command_wrote_no_lines_are_told(reviewer, agent):
+    log = [asked("p", "Go"), call("c", "Bash", {"command": "make > full.log"}), result("c", "done")]
+    one, other = session_with(agent, log), session_with(agent, log)
+    rows = rows_of(reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}"))
+    assert next(row for row in rows if row.startswith("full.log")) == "full.log by a command by a command"
 
 
 def test_one_session_is_offered_others_of_its_agent(reviewer, agent):
