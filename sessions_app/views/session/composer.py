@@ -152,7 +152,7 @@ class Composer:
 
     @property
     def _agent_name(self) -> str:
-        return text.first_line(self.agent.name, 300)
+        return text.first_line(self.agent.name, 60)
 
 
 def _place_words(before: int, *, is_exact: bool) -> str:

@@ -55,6 +55,11 @@ def test_a_session_that_was_not_read_yet_says_so(reviewer, agent):
     assert "has not been summarized yet" in page.text and "They are not grouped yet" in page.text
 
 
+def test_a_session_without_events_is_not_said_to_be_unread(reviewer, agent):
+    page = Page(reviewer.get(path_of(session_with(agent, []))).content)
+    assert "There are no events." in page.text and "summarized" not in page.text
+
+
 def test_the_list_says_it_in_a_title_with_one_query(reviewer, agent):
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
