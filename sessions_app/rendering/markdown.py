@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import MutableMapping, Sequence
+from itertools import takewhile
 from typing import Any
+from unicodedata import bidirectional
 
 import nh3
 from markdown_it import MarkdownIt
@@ -61,6 +63,21 @@ def _lower_headings(state: StateCore) -> None:
             token.tag = f"h{min(6, 2 + len(above))}"
 
 
+_STRONG = {"L": False, "R": True, "AL": True}
+"""Bidirectional classes of letters that have a direction, and whether it is from right to left."""
+
+
+def _columns(state: StateCore) -> None:
+    """Columns go from right to left where the first letter of the head does: cells have directions of their own, so the
+    browser finds none for the table."""
+    for at, token in enumerate(state.tokens):
+        if token.type == "table_open":
+            head = takewhile(lambda one: one.type != "thead_close", state.tokens[at:])
+            kinds = (bidirectional(letter) for one in head if one.type == "inline" for letter in one.content)
+            if next((_STRONG[kind] for kind in kinds if kind in _STRONG), False):
+                token.attrSet("dir", "rtl")
+
+
 _TASK = re.compile(r"\[([ xX])\][ \t]+(?=\S)")
 
 
@@ -101,6 +118,7 @@ def _make_parser() -> MarkdownIt:
     parser.validateLink = _safe_link  # type: ignore[method-assign]
     parser.core.ruler.push("lower_headings", _lower_headings)
     parser.core.ruler.push("boxes", _boxes)
+    parser.core.ruler.push("columns", _columns)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("fence", _fence)
     return parser
@@ -110,7 +128,11 @@ _markdown = _make_parser()
 _unlinked = _make_parser().disable(["link", "image", "autolink", "reference"])
 _sanitiser = nh3.Cleaner(
     tags=_TAGS | {"span"},
-    tag_attribute_values={"span": {"class": {f"t-{kind}" for kind in colours.KINDS}}, "li": {"class": {"task"}}},
+    tag_attribute_values={
+        "span": {"class": {f"t-{kind}" for kind in colours.KINDS}},
+        "li": {"class": {"task"}},
+        "table": {"dir": {"rtl"}},
+    },
     attributes={"a": {"href", "title"}, "ol": {"start"}},
     set_tag_attribute_values={
         **{name: {"dir": "auto"} for name in _BLOCKS},

@@ -94,6 +94,11 @@ def test_blocks_that_scroll_sideways_are_reached_by_keyboard() -> None:
     assert '<table tabindex="0">' in markdown.render("|a|b|\n|-|-|\n|1|2|")
 
 
+def test_columns_go_from_right_to_left_where_their_heads_do() -> None:
+    assert 'dir="rtl"' in markdown.render("| 1. عمود | Preis |\n|-|-|\n| أ | 1 |")
+    assert 'dir="rtl"' not in markdown.render("| Preis | عمود |\n|-|-|\n| أ | 1 |")
+
+
 def test_a_very_long_text_is_shown_as_it_is() -> None:
     html = markdown.render("<b>" + "x" * markdown.MAX_CHARACTERS)
     assert html.startswith('<pre class="plain" dir="auto" tabindex="0">&lt;b&gt;xxx')
