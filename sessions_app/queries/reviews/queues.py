@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import md5
 from uuid import UUID
@@ -52,6 +53,11 @@ def limit_of(queue: ReviewQueue) -> int:
 def open_queues(workspace_id: UUID) -> QuerySet[ReviewQueue]:
     """Queues that are not closed, by name."""
     return ReviewQueue.objects.filter(workspace_id=workspace_id, closed_at=None).order_by("name", "id")
+
+
+def asking_for(workspace_id: UUID, rules: Collection[str]) -> list[ReviewQueue]:
+    """Open queues of what one of these rules of run findings found."""
+    return [queue for queue in open_queues(workspace_id) if QueryDict(queue.filter).get("finding") in rules]
 
 
 def sessions_in(queue: ReviewQueue) -> QuerySet[Session]:

@@ -37,7 +37,7 @@ READY = (
     (_("Needs approval"), "needs_approval=true", 100), (_("With findings"), "finding=any", 100),
     (_("Tests left failing"), "finding=tests_failing", 100),
 )  # fmt: skip
-"""Queues that can be made with one click: name, filter and share."""
+"""Queues that can be made with one click: name, filter and share. Those of rules that are off are not offered."""
 HEAD = (
     "session", "title", "agent", "started at", "reviewer", "verdict", "note", "about event", "last event",
     "given at", "current",
@@ -96,7 +96,8 @@ def _index(request: access.DeskRequest, form: QueueForm, status: int = 200) -> H
         "form": form, "queues": listed, "rules": rules_in_words(listed, request.member.workspace_id),
         "mine": mine,
         "mentions": mentions[:MENTIONS], "more_mentions": len(mentions) > MENTIONS,
-        "may_review": Role(request.member.role).covers(Role.REVIEWER), "ready": READY, "is_bound": form.is_bound,
+        "may_review": Role(request.member.role).covers(Role.REVIEWER), "is_bound": form.is_bound,
+        "ready": [one for one in READY if one[1].removeprefix("finding=") not in request.member.workspace.rules_off],
     }  # fmt: skip
     return render(request, "reviews/index.html", context, status=status)
 

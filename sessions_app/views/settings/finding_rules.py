@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from sessions_app.models import Role
+from sessions_app.queries.reviews.queues import asking_for
 from sessions_app.queries.sessions import run_findings
 from sessions_app.services import workspaces
 from sessions_app.summary.findings import NAMES
@@ -29,6 +30,9 @@ def index(request: access.DeskRequest) -> HttpResponse:
     off = [name for name in NAMES if name not in on]
     workspaces.turn_rules_off(request.member.workspace_id, off, by=access.actor(request))
     messages.success(request, _("%(on)d of %(all)d rules are on.") % {"on": len(on), "all": len(NAMES)})
+    if stopped := asking_for(request.member.workspace_id, off):
+        names = ", ".join(queue.name for queue in stopped)
+        messages.warning(request, _("Queues of rules that are off give no sessions out: %(names)s.") % {"names": names})
     return redirect("finding-rules")
 
 

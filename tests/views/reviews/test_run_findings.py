@@ -54,6 +54,18 @@ def test_admins_turn_rules_off(admin, reviewer, marked, agent):
     assert "1 session" in Page(reviewer.get("/settings/findings/").content).text
 
 
+def test_who_turns_a_rule_off_is_told_which_queues_stop_and_none_of_it_is_offered(admin, reviewer, marked):
+    for rule in ("tests_failing", "destructive_command"):
+        reviewer.post("/reviews/", {"name": f"Of {rule}", "filter": f"finding={rule}", "percent": "100", "wanted": "1"})
+    on = [name for name in NAMES if name != "tests_failing"]
+    told = Page(admin.post("/settings/findings/", {"on": on}, follow=True).content).text
+    assert "Queues of rules that are off give no sessions out: Of tests_failing." in told
+    ready = "filter=finding%3Dtests_failing"
+    assert ready not in reviewer.get("/reviews/").content.decode()
+    told = Page(admin.post("/settings/findings/", {"on": NAMES}, follow=True).content).text
+    assert "give no sessions out" not in told and ready in reviewer.get("/reviews/").content.decode()
+
+
 def test_a_queue_of_what_rules_found(reviewer, marked):
     made = reviewer.post("/reviews/", {"name": "Forced", "filter": "finding=any", "percent": "100", "wanted": "1"})
     assert made.status_code == 302
