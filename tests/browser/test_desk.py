@@ -12,6 +12,7 @@ from config.database.postgres import wait_until
 from sessions_app.models import Approval, Event, Role, SeenMark, Session
 from sessions_app.services import audit
 from sessions_app.services.people import api_keys, members
+from sessions_app.services.reviews import saved_views
 from tests.formats.stores import made
 from tests.views.build import TRANSCRIPT, asks, session_of
 from vcon_app.models import Import
@@ -436,6 +437,16 @@ def test_a_saved_view_and_one_that_is_refused_are_told(open_page, agent):
     page.get_by_role("button", name="Show these").click()
     expect(page.locator("thead")).to_contain_text("Tags")
     assert "has_errors=false" in page.url
+
+
+def test_menus_of_the_list_lie_on_a_phone_beside_saved_views_too(open_page, agent, reviewer_member):
+    session_of(agent, title="Order 4711")
+    saved_views.save(reviewer_member, "Long ago", "has_errors=true", shared=False, by=audit.SYSTEM)
+    page = open_page("/sessions/", viewport=PHONE)
+    for name in ("Views", "Columns"):
+        page.locator(".list-menu summary", has_text=name).click()
+        box = page.locator(".list-menu[open] .menu").bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
 
 
 def test_many_sessions_are_archived_after_it_was_said_what_that_is(open_page, agent):
