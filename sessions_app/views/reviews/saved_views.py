@@ -23,8 +23,8 @@ from ..tables import csv_response
 from .box import member_named
 
 HEAD = (
-    "session", "title", "agent", "status", "started at", "turns", "tokens", "cost USD", "errors", "verdict",
-    "assigned to", "tags",
+    "session", "title", "agent", "status", "ended", "started at", "turns", "tokens", "cost USD", "cost is at least",
+    "errors", "verdict", "assigned to", "tags",
 )  # fmt: skip
 
 
@@ -169,9 +169,11 @@ def _csv(request: access.DeskRequest, ids: list[UUID]) -> HttpResponse:
         "sessions.csv", HEAD,
         (
             (
-                str(one.pk), str(one), one.agent.name, one.status, one.started_at, one.turn_count, one.total_tokens,
+                str(one.pk), str(one), one.agent.name, one.status, one.ended, one.started_at, one.turn_count,
+                one.total_tokens,
                 numbers.dollars(one.cost_amount).removeprefix("$") if one.cost_amount is not None else None,
-                one.error_count, one.verdict, str(one.assignee) if one.assignee else None, ", ".join(one.tags),
+                "yes" if one.unpriced_tokens or one.under_reported else "no", one.error_count, one.verdict,
+                str(one.assignee) if one.assignee else None, ", ".join(one.tags),
             )
             for one in rows
         ),

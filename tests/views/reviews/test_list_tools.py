@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 
 import pytest
@@ -163,6 +164,14 @@ def test_the_chosen_ones_leave_as_a_table_that_runs_nothing(reviewer, three):
     Session.objects.filter(pk=three[0].pk).update(title="=cmd()")
     table = do(reviewer, three[:2], "csv").content.decode()
     assert "'=cmd()" in table and len(table.splitlines()) == 3
+
+
+def test_the_table_says_how_sessions_ended_and_whose_cost_is_at_least_that(reviewer, three):
+    first = Session.objects.filter(pk=three[0].pk)
+    first.update(phase="completed", ending="broke_off", cost_priced="0.5", unpriced_tokens=7)
+    rows = {row["title"]: row for row in csv.DictReader(do(reviewer, three, "csv").content.decode().splitlines())}
+    assert (rows["First"]["ended"], rows["First"]["cost is at least"]) == ("broke_off", "yes")
+    assert rows["Second"]["cost is at least"] == "no"
 
 
 def test_sessions_of_others_are_told_and_left_alone(charlie, reviewer, three):
