@@ -22,7 +22,7 @@ def save(workspace: Workspace, verdict: str, said: str, *, by: audit.Actor) -> S
     said = " ".join(text(said).split())
     if not said or len(said) > LONGEST:
         raise Invalid("text", f"a saved reason has between 1 and {LONGEST} characters")
-    Workspace.objects.select_for_update().only("id").get(pk=workspace.pk)
+    Workspace.objects.select_for_update(no_key=True).only("id").get(pk=workspace.pk)
     existing = SavedReason.objects.filter(workspace=workspace, verdict=verdict, text=said).first()
     if existing:
         return existing

@@ -24,7 +24,7 @@ def set_days(workspace_id: UUID, days: int | None, *, by: audit.Actor) -> Worksp
 
     Fewer days than before delete nothing for ``GRACE``.
     """
-    workspace = Workspace.objects.select_for_update().get(pk=workspace_id)
+    workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
     before = workspace.keep_days
     if days == before:
         return workspace

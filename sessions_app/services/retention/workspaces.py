@@ -31,7 +31,7 @@ def set_policy(workspace_id: UUID, said: dict[str, Any], *, by: audit.Actor) -> 
 
     Answers what is kept: ``RULES`` with ``set_by`` and ``set_at``, or nothing. Raises ``strategies.BadStrategy``.
     """
-    workspace = Workspace.objects.select_for_update().get(pk=workspace_id)
+    workspace = Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
     before = _policy(workspace.retention)
     after = _policy(before | {name: said[name] for name in RULES if name in said})
     strategies.of_policy(after["prune_strategy"] or "", after["max_messages"])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection, transaction
 
-from sessions_app.models import Absence, Agent, AuditEntry, Budget, OutgoingWebhook, Role, SavedView, Schedule
+from sessions_app.models import Absence, Agent, AuditEntry, Budget, OutgoingWebhook, Role, SavedView, Schedule, Session
 from sessions_app.models import WebhookEndpoint as Webhook
-from sessions_app.services import audit
+from sessions_app.services import audit, workspaces
 from sessions_app.services.escalations import absences
 from sessions_app.services.money import budgets
 from sessions_app.services.notices import outgoing_webhooks
 from sessions_app.services.people import members
+from sessions_app.services.retention import workspaces as retention_of_workspaces
 from sessions_app.services.reviews import saved_views
 from sessions_app.services.triggers import schedules, webhook_endpoints
 from tests.services.build import at_once
@@ -41,6 +43,26 @@ def test_changes_of_a_session_wait_for_each_other(api, session):
     body = {"tags": ["vip"], "retention": {"ttl_days": 30}}
     assert statuses(*[lambda: api.patch(f"sessions/{session.id}", body)] * 6) == [200] * 6
     assert entries("session.tagged") == entries("session.retention_set") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("change", [
+    lambda id: workspaces.turn_rules_off(id, [], by=BY),
+    lambda id: retention_of_workspaces.change(id, {"ttl_days": 30}, by=BY),
+])  # fmt: skip
+def test_who_changes_a_workspace_lets_others_add_to_it(workspace, agent, change):
+    """What is added waits for the key of its workspace at its end, and by then it has the audit log: two that wait for
+    each other (503)."""
+
+    def add():
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '2s'")
+        Session.objects.create(workspace=workspace, agent=agent)
+        return "added"
+
+    with transaction.atomic():
+        change(workspace.pk)
+        assert at_once(add) == ["added"]
 
 
 REMOVALS = {
