@@ -133,7 +133,7 @@ def test_the_report_goes_on_where_it_ended(reviewer, agent, workspace, monkeypat
     last = sorted(Session.objects.values_list("pk", flat=True))[1]
     rest = words(reviewer.get(f"{SETTINGS}?after={last}"))
     assert rest.count("1 message: all but the last 1") == 1 and "Show more" not in rest
-    assert reviewer.get(f"{SETTINGS}?after=x").status_code == 200
+    assert reviewer.get(f"{SETTINGS}?after=x").status_code == 404
 
 
 def test_an_admin_sees_what_would_go_before_saying_how_long_sessions_are_kept(admin, reviewer, talk, workspace, later):
