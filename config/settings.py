@@ -135,6 +135,7 @@ MIDDLEWARE = [
     "config.web.hooks.FrameOptions",
     "config.middleware.reader_zone",
     "django_htmx.middleware.HtmxMiddleware",
+    "config.web.error_pages.page_of_405",
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"

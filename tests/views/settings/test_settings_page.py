@@ -145,3 +145,13 @@ def test_a_key_that_cannot_be_used_is_reported(admin, settings, tmp_path):
     settings.SIGNING_KEY = tmp_path / "own.key"
     settings.SIGNING_KEY.write_text("nonsense")
     assert "The key that exports are signed with cannot be used" in words(admin.get("/settings/"))
+
+
+def test_the_address_of_a_forms_answer_that_is_opened_again_is_a_page(admin):
+    """A key that was just made stands on a page of its own; from the history its address came as an empty one."""
+    answer = admin.get("/settings/keys/", headers={"Accept": "text/html,*/*"})
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+    assert "There is nothing to open here This address only takes what a form sends." in words(answer)
+    assert 'href="/settings/"' in answer.content.decode(), "with the way to the other pages"
+    assert admin.get("/settings/keys/").content == b"", "a program asks for no page"
+    assert Client().get("/settings/keys/", headers={"Accept": "text/html"}).status_code == 405
