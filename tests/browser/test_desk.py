@@ -419,8 +419,12 @@ def test_what_came_of_a_form_has_the_focus_so_that_a_screen_reader_reads_it(open
     page.locator("#bulk button[value=tag]").click()
     expect(page.get_by_text("1 session tagged.")).to_be_visible()
     expect(page.locator(":focus")).to_have_text("1 session tagged.")
-    page.keyboard.press("j")
-    assert page.evaluate("document.activeElement.matches('[data-row]')")
+
+    def steps() -> bool:
+        page.keyboard.press("j")
+        return page.evaluate("document.activeElement.matches('[data-row]')")
+
+    assert wait_until(steps, 30), "a key that comes before its script does nothing"
 
 
 def test_a_saved_view_and_one_that_is_refused_are_told(open_page, agent):
