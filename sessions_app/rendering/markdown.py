@@ -70,9 +70,10 @@ _STRONG = {"L": False, "R": True, "AL": True}
 def _columns(state: StateCore) -> None:
     """Columns go from right to left where the first letter of the head does: cells have directions of their own, so the
     browser finds none for the table."""
-    for at, token in enumerate(state.tokens):
+    tokens = iter(state.tokens)
+    for token in tokens:
         if token.type == "table_open":
-            head = takewhile(lambda one: one.type != "thead_close", state.tokens[at:])
+            head = takewhile(lambda one: one.type != "thead_close", tokens)
             kinds = (bidirectional(letter) for one in head if one.type == "inline" for letter in one.content)
             if next((_STRONG[kind] for kind in kinds if kind in _STRONG), False):
                 token.attrSet("dir", "rtl")

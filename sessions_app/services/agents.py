@@ -233,8 +233,8 @@ def _version_of(agent: Agent, by: str) -> AgentVersion:
 
 def _since(agent: Agent, seen: int) -> tuple[list[str], str]:
     """Names of the fields that changed since a version, and who made the newest."""
-    kept = AgentVersion.objects.filter(agent=agent, version=seen).values_list("definition", flat=True).first()
     if seen > agent.version:
         return [], ""
+    kept = AgentVersion.objects.filter(agent=agent, version=seen).values_list("definition", flat=True).first()
     newest = AgentVersion.objects.filter(agent=agent, version=agent.version).values_list("changed_by", flat=True)
     return differing(kept or {}, definition_of(agent)), newest.first() or ""

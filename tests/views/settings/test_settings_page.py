@@ -151,7 +151,7 @@ def test_the_address_of_a_forms_answer_that_is_opened_again_is_a_page(admin):
     """A key that was just made stands on a page of its own; from the history its address came as an empty one."""
     answer = admin.get("/settings/keys/", headers={"Accept": "text/html,*/*"})
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
-    assert "There is nothing to open here This address only takes what a form sends." in words(answer)
+    assert "There is nothing to open here This address only takes what a form sends: opening it" in words(answer)
     assert 'href="/settings/"' in answer.content.decode(), "with the way to the other pages"
     assert admin.get("/settings/keys/").content == b"", "a program asks for no page"
     assert Client().get("/settings/keys/", headers={"Accept": "text/html"}).status_code == 405
