@@ -99,7 +99,7 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
         approval = requests.request(session_read(request, question.session_id), asked, by=by, is_told=is_told)
     else:
         principal = request.auth
-        if principal.agent and agents.slug_of(question.agent) != principal.agent.slug:
+        if principal.agent and not agents.is_called(principal.agent, question.agent):
             raise Problem(403, f'this key is for the agent "{principal.agent}" only; ask in its name')
         approval = requests.request_in_own_session(
             principal.workspace.id, question.agent, asked, by=by, among=principal.sees,

@@ -58,7 +58,7 @@ def open_session(request: HttpRequest, opened: OpenedSession) -> HttpResponse:
     An agent that is not known is made, as an external one. What is said of a session that is there changes nothing.
     """
     principal = request.auth
-    if principal.agent and agents.slug_of(opened.agent) != principal.agent.slug:
+    if principal.agent and not agents.is_called(principal.agent, opened.agent):
         raise Problem(403, f'this key is for the agent "{principal.agent}" only; report in its name')
     session, is_new = sessions.open_known_as(
         principal.workspace.id, opened.agent, opened.external_id, by=principal.actor, among=principal.sees,

@@ -25,6 +25,9 @@ CHANGEABLE = (*DEFINED, "status")
 OF_BUILT_IN = frozenset({"model", "environment", "status"})
 """What people choose of the assistant of the desk. The rest is what this release says that it is."""
 
+LONGEST_NAME = 200
+LONGEST_SLUG, HASHED = 100, 8
+"""Characters of a name in its slug, and of its hash."""
 GRANTING = ("policy", "tools", "environment")
 """What an agent may do without a person, with what, and where. Admins alone set it: who is reviewed by an agent's
 policy must not be who writes it."""
@@ -70,6 +73,8 @@ def create(
     name, fields = text(name), storable(fields)
     _check_granting([field for field in GRANTING if fields.get(field)], may_grant)
     read_agent_policy(fields.get("policy") or {})
+    if not slug and (taken := _called(workspace_id, name)):
+        raise NameTaken(f'there is an agent "{taken.slug}" in this workspace already')
     slug = slug or slug_of(name)
     try:
         with transaction.atomic():
@@ -98,9 +103,8 @@ def find_or_plan(workspace_id: UUID, name: str) -> Agent:
     """
     name = text(name)
     slug = slug_of(name)
-    found = Agent.objects.filter(workspace_id=workspace_id, slug=slug).first()
-    return found or Agent(
-        id=uuid5(workspace_id, f"agent {slug}"), workspace_id=workspace_id, name=name[:200], slug=slug
+    return _called(workspace_id, name) or Agent(
+        id=uuid5(workspace_id, f"agent {slug}"), workspace_id=workspace_id, name=name[:LONGEST_NAME], slug=slug
     )
 
 
@@ -203,11 +207,38 @@ def forget_runtime_ref(agent: Agent) -> None:
 
 
 def slug_of(name: str) -> str:
-    """The name for URLs. One in another script keeps a hash of itself: "客服" and "退款" must not be one agent."""
-    slug = slugify(name)[:100]
-    if any(char.isalnum() and not char.isascii() for char in unicodedata.normalize("NFKD", name)):
-        slug = f"{slug or 'agent'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return slug or "agent"
+    """The name for URLs. Where ASCII letters and digits do not tell it, it keeps a hash of itself: "客服" and "退款",
+    or "!!!" and "???", must not be one agent, nor two long names that begin alike. A slug is its own.
+    """
+    slug, own = slugify(name), hashlib.sha256(name.encode()).hexdigest()[:HASHED]
+    if _has_foreign_letters(name):
+        return f"{slug[:LONGEST_SLUG] or 'agent'}-{own}"
+    if len(slug) > LONGEST_SLUG:
+        return f"{slug[: LONGEST_SLUG - HASHED - 1].rstrip('-')}-{own}"
+    return slug or f"agent-{own}"
+
+
+def _slug_before(name: str) -> str:
+    """What ``slug_of`` made of a name before 2026-11-28: a slug stays for good, so its agent is still found by it."""
+    return slug_of(name) if _has_foreign_letters(name) else slugify(name)[:LONGEST_SLUG] or "agent"
+
+
+def _has_foreign_letters(name: str) -> bool:
+    return any(char.isalnum() and not char.isascii() for char in unicodedata.normalize("NFKD", name))
+
+
+def is_called(agent: Agent, name: str) -> bool:
+    """Whether sessions of this agent are reported under this name."""
+    return agent.slug == slug_of(name) or (agent.slug == _slug_before(name) and agent.name == name[:LONGEST_NAME])
+
+
+def _called(workspace_id: UUID, name: str) -> Agent | None:
+    """The agent that is called so."""
+    here = Agent.objects.filter(workspace_id=workspace_id)
+    found = here.filter(slug=slug_of(name)).first()
+    if found is None and _slug_before(name) != slug_of(name):
+        found = here.filter(slug=_slug_before(name), name=name[:LONGEST_NAME]).first()
+    return found
 
 
 def _check_granting(fields: list[str], may_grant: bool) -> None:
