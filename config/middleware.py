@@ -1,4 +1,6 @@
-"""Middleware of the whole site: what a browser may load, its zone, and when a request gives its connection back."""
+"""Middleware of the whole site: what a browser may load, its zone, what HEAD gets, and when a request gives its
+connection back.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.db import connections
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.utils.decorators import sync_and_async_middleware
 
@@ -53,6 +55,34 @@ def content_security_policy(get_response: Handler) -> Handler:
         return response
 
     return synchronous
+
+
+@sync_and_async_middleware
+def head_alone(get_response: Handler) -> Handler:
+    """HEAD is answered with the head that GET has (RFC 9110, 9.3.2): what GET would stream is not begun.
+
+    The body of any other answer is left away by the server, which sends its length.
+    """
+    if iscoroutinefunction(get_response):
+
+        async def asynchronous(request: HttpRequest) -> HttpResponseBase:
+            return _without_stream(request, await get_response(request))
+
+        return asynchronous
+
+    def synchronous(request: HttpRequest) -> HttpResponseBase:
+        return _without_stream(request, cast(SyncHandler, get_response)(request))
+
+    return synchronous
+
+
+def _without_stream(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    if request.method != "HEAD" or not response.streaming:
+        return response
+    response.close()
+    bare = HttpResponse(status=response.status_code, headers=response.headers)
+    bare.cookies = response.cookies
+    return bare
 
 
 ZONE_COOKIE = "zone"

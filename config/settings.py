@@ -121,6 +121,7 @@ INSTALLED_APPS = [
 ]
 # Each of these runs natively under asyncio: one that does not would hold a thread for every open stream.
 MIDDLEWARE = [
+    "config.middleware.head_alone",
     "config.middleware.content_security_policy",
     "vcon_app.api.span_errors.span_errors",
     "sessions_app.api.problems.problem_details",

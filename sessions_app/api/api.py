@@ -121,9 +121,17 @@ class DeskAPI(NinjaAPI):
         self._schemas: dict[str, OpenAPISchema] = {}
 
     def add_router(self, prefix: str, router: Router | str, **options: Any) -> None:
-        """Add operations, each of which refuses query parameters that it does not know."""
+        """Add operations, each of which refuses query parameters that it does not know.
+
+        What answers GET answers HEAD, too, with the same head (RFC 9110, 9.3.2); ``config.middleware`` leaves the body
+        away.
+        """
         assert isinstance(router, Router)
         refuse_unknown_parameters(router)
+        for address in router.path_operations.values():
+            for operation in address.operations:
+                if operation.methods == ["GET"]:
+                    operation.methods = ["GET", "HEAD"]
         super().add_router(prefix, router, **options)
 
     def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext]) -> ValidationError:
@@ -142,6 +150,8 @@ class DeskAPI(NinjaAPI):
         prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix
         if prefix not in self._schemas:
             schema = super().get_openapi_schema(path_prefix=prefix)
+            for operations in schema["paths"].values():
+                operations.pop("head", None)  # it would describe GET a second time, under the same id
             add_problems(schema)
             self._schemas[prefix] = schema
         return self._schemas[prefix]

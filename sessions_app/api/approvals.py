@@ -201,6 +201,8 @@ def given_to_asker(principal: Principal, approval: models.Approval) -> models.Ap
 
 def _is_told(principal: Principal, approval: models.Approval) -> bool:
     """Whether the answer has reached a program by reaching this caller: not whoever decided and did not ask."""
+    if not principal.is_told:
+        return False
     if principal.api_key_id:
         decided_by = (approval.decision or {}).get("by_id")
         return principal.api_key_id == approval.asked_by_key_id or str(principal.api_key_id) != decided_by

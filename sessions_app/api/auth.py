@@ -79,6 +79,8 @@ class Principal:
     """A member who sees totals, counts and costs, and nothing of what is in sessions."""
     by_assistant: bool = False
     """The assistant of the desk, which reads for the member: its own chats are no finding of it."""
+    is_told: bool = True
+    """Whether what is answered reaches them: the body of an answer to HEAD does not."""
 
     @property
     def caller(self) -> str:
@@ -199,7 +201,8 @@ def _by_key(request: HttpRequest) -> Principal:
     if key is None:
         raise _unauthorized("this API key is unknown or revoked", ', error="invalid_token"')
     actor = audit.Actor("api_key", str(key.id), key.name)
-    return Principal(key.workspace, Role(key.role), actor, api_key_id=key.id, agent=key.agent)
+    is_told = request.method != "HEAD"
+    return Principal(key.workspace, Role(key.role), actor, api_key_id=key.id, agent=key.agent, is_told=is_told)
 
 
 def _by_session(request: HttpRequest) -> Principal:
@@ -210,7 +213,10 @@ def _by_session(request: HttpRequest) -> Principal:
     member = _member(request)
     actor = audit.Actor("member", str(member.id), str(member))
     only = member.numbers_only
-    return Principal(member.workspace, Role(member.role), actor, member_id=member.id, numbers_only=only)
+    is_told = request.method != "HEAD"
+    return Principal(
+        member.workspace, Role(member.role), actor, member_id=member.id, numbers_only=only, is_told=is_told
+    )
 
 
 def _member(request: HttpRequest) -> Member:
