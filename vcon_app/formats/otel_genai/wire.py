@@ -7,8 +7,10 @@ know tomorrow.
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, TypeVar
 
 from google.protobuf.message import DecodeError
@@ -17,7 +19,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
 
-from ..common.jsonio import Unreadable, loads
+from ..common.jsonio import Unreadable, doubled_name, loads
 from ..common.lines import Line
 from ..common.values import dict_of, list_of, too_deep
 from .span import ALL_TIMES, RESOURCES, SCOPES, Believed, Place, Span, place_of, spans_of, trace_of
@@ -85,7 +87,20 @@ def from_json(body: bytes) -> list[Record]:
         raise Malformed('the body is no ExportTraceServiceRequest: an object with a list "resourceSpans" is expected')
     if too_deep(value):
         raise Malformed("the body is nested too deep")
+    if twice := doubled_name(body, _members(value)):
+        raise Malformed(f"{json.dumps(twice[:100])} stands in an object more than once; send it once")
     return found
+
+
+def _members(value: Any) -> int:
+    """How many members all objects of a value have together."""
+    members, level = 0, [value]
+    while level:
+        objects = [item for item in level if type(item) is dict]
+        members += sum(map(len, objects))
+        inner = chain(chain.from_iterable(map(dict.values, objects)), *[item for item in level if type(item) is list])
+        level = [child for child in inner if type(child) in (dict, list)]
+    return members
 
 
 def spans_in(records: list[Record], order: int = 0, place: str = "", believed: Believed = ALL_TIMES) -> list[Span]:
