@@ -19,7 +19,7 @@ from typing import BinaryIO
 from ..drafts import EventDraft, FormatError, Json, SessionDraft
 from ..signing import cbor
 from .common import zips
-from .common.head import DAMAGE, SIZES, Head, open_plain
+from .common.head import DAMAGE, SIZES, Head, open_plain, why_damaged
 from .common.jsonio import Unreadable, dumps, loads
 from .common.lines import Line
 from .common.records import is_sse, records
@@ -293,7 +293,7 @@ def _text(source: BinaryIO, ours: _Own | None, whole: Place, most: int) -> Itera
     try:
         data = open_plain(source).read(most + 1)
     except DAMAGE as fault:
-        raise FormatError(f"it is damaged: {fault}") from None
+        raise FormatError(why_damaged(fault)) from None
     if len(data) > most:
         raise TooLarge
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import time
 from datetime import timedelta
@@ -70,6 +71,16 @@ def test_a_file_of_no_known_kind_fails_with_its_name_and_the_reason(workspace, d
     failed = drop(workspace, data, "../../etc/odd.bin")
     assert (failed.status, failed.events) == (Import.Status.FAILED, 0)
     assert failed.error.startswith("odd.bin: ") and why in failed.error and "\n" not in failed.error
+    assert nothing_stored()
+
+
+@pytest.mark.parametrize(
+    ("data", "name"), [(transcript(400), "run.jsonl.gz"), (vcon(*"abcdefgh" * 50), "chat.vcon.gz")]
+)
+def test_a_packed_file_that_was_cut_off_says_so_in_words(workspace, data, name):
+    failed = drop(workspace, gzip.compress(data)[:-40], name)
+    assert failed.status == Import.Status.FAILED
+    assert failed.error.startswith(f"{name}: its compressed data ends in the middle: the file was cut off")
     assert nothing_stored()
 
 

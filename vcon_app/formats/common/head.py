@@ -35,6 +35,13 @@ DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError)
 """What reading from ``open_plain`` raises where the compressed data is damaged or cut off."""
 
 
+def why_damaged(error: Exception) -> str:
+    """What is wrong with a packed file, by what reading it raised, as a clause about "it"."""
+    if isinstance(error, EOFError):
+        return "its compressed data ends in the middle: the file was cut off, so take it anew from where it was made"
+    return f"its compressed data is damaged: {error}"
+
+
 class Head:
     """The first bytes of a document (unpacked, in UTF-8) and what they look like as JSON."""
 

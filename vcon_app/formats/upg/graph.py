@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from ...drafts import FormatError, Json
-from ..common.head import Head, open_plain
+from ..common.head import Head, open_plain, why_damaged
 from ..common.jsonio import Unreadable, loads
 from ..common.values import dict_of, list_of, text_of, too_deep
 
@@ -117,7 +117,7 @@ def _load(source: BinaryIO) -> tuple[Json, list[str]]:
     try:
         data = open_plain(source).read(LARGEST + 1)
     except (EOFError, OSError, zlib.error) as error:
-        raise FormatError(f"This gzip file is damaged or cut off: {error}.") from None
+        raise FormatError(why_damaged(error)) from None
     if len(data) > LARGEST:
         raise FormatError(
             f"This product graph is larger than {LARGEST:,} bytes, more than is held in memory. Split it."

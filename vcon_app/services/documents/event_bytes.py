@@ -15,7 +15,7 @@ from sessions_app.models import Event
 from vcon_app import registry
 from vcon_app.drafts import FormatError
 from vcon_app.formats.common import jsonio
-from vcon_app.formats.common.head import DAMAGE, open_plain
+from vcon_app.formats.common.head import DAMAGE, open_plain, why_damaged
 from vcon_app.models import SourceDocument
 
 from . import archives, decryption, documents
@@ -67,7 +67,7 @@ def read(event: Event, document: SourceDocument, limit: int = SHOWN) -> EventByt
     except FormatError as error:
         raise NotShown(f"It cannot be read again: {error}") from None
     except DAMAGE as fault:
-        raise NotShown(f"It cannot be read again, since its compressed data is damaged: {fault}") from None
+        raise NotShown(f"It cannot be read again, since {why_damaged(fault)}") from None
 
 
 def _bytes_of(event: Event, file: BinaryIO, pointer: str, limit: int) -> EventBytes:

@@ -23,7 +23,7 @@ from sessions_app.services.log.projections import stated_tools
 from sessions_app.services.log.sanitise import identifier, storable, text
 from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
-from vcon_app.formats.common.head import DAMAGE
+from vcon_app.formats.common.head import DAMAGE, why_damaged
 from vcon_app.formats.contract import LenientReader, PlacedReader, Verifier
 from vcon_app.models import Import, ImportedSession
 
@@ -189,7 +189,7 @@ class FileImporter:
             while draft is not None:
                 draft = self._append_session(attempt, draft, drafts)
         except DAMAGE as error:
-            raise FormatError(f"the compressed data is damaged: {error}") from None
+            raise FormatError(why_damaged(error)) from None
         if attempt.grown and self._is_signed(attempt):  # readers may come to the signature after the events
             raise Diverged(*attempt.grown)
         if not attempt.added:

@@ -11,6 +11,7 @@ import orjson
 
 from ....drafts import FormatError, Json
 from ...common import jsonio
+from ...common.head import why_damaged
 from . import duplicate_keys
 from .elide import Elided, Elider, elided_length
 from .notes import MARK, Notes, point
@@ -191,7 +192,7 @@ class Unzipped:
         try:
             piece = self._file.read(size)
         except (EOFError, OSError, zlib.error) as error:
-            raise FormatError(f"This gzip file is damaged or cut off: {error}.") from None
+            raise FormatError(why_damaged(error)) from None
         self._given += len(piece)
         taken = self._source.tell()
         if self._given > UNPACKED or (self._given > PIECE and self._given > RATIO * taken):
