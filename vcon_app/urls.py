@@ -51,6 +51,11 @@ redaction_urls = [
         name="redacted-accept",
     ),
     path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/more/", redacted_file.more, name="redacted-more"),
+    path(
+        "sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/choose/",
+        redacted_file.choose,
+        name="redacted-choose",
+    ),
 ]
 
 SHARE = "sessions/<uuid:session_id>/share/"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Session
@@ -103,6 +105,35 @@ def test_the_file_is_made_held_back_and_made_again_without_what_was_found(review
     assert "Nothing that was removed stands in this file any more" in words(ready)
     again = Redaction.objects.order_by("-pk").first()
     assert "4711 0815" not in json.dumps(json.loads(redactions.open_file(again).read()))
+
+
+def test_what_is_made_again_leaves_what_was_chosen_meanwhile(reviewer, session_with_secret):
+    reviewer.post(at(session_with_secret, "events"), {"seen": [1], "remove": ["1:text"]})
+    held = reviewer.post(at(session_with_secret, "make"), {"type": "PII Redaction"}, follow=True)
+    reviewer.post(at(session_with_secret, "words"), {"add": "Thank"})
+    assert not Redaction.objects.filter(export=None).exclude(rules=[{"what": "containing", "words": "Thank"}]).exists()
+    again = reviewer.post(f"{held.redirect_chain[-1][0]}more/", follow=True)
+    assert "Nothing that was removed stands in this file any more" in words(again)
+    assert Redaction.objects.get(export=None).rules == [{"what": "containing", "words": "Thank"}]
+    assert Redaction.objects.exclude(export=None).count() == 2
+
+
+def test_choosing_again_begins_with_what_was_chosen_for_the_file(reviewer, session_with_secret):
+    reviewer.post(at(session_with_secret, "events"), {"seen": [1], "remove": ["1:text"]})
+    held = reviewer.post(at(session_with_secret, "make"), {"type": "PII Redaction"}, follow=True)
+    reviewer.post(at(session_with_secret, "words"), {"add": "Thank"})
+    page = reviewer.post(f"{held.redirect_chain[-1][0]}choose/", follow=True)
+    assert "1 event ticked, 1 search" in words(page)
+    assert 'value="1:text" checked' in on_one_line(page)
+
+
+def test_a_file_was_made_when_it_was_made(reviewer, session_with_secret):
+    reviewer.post(at(session_with_secret, "events"), {"seen": [1, 3], "remove": ["1:text", "3:text"]})
+    days_ago = timezone.now() - timedelta(days=3)
+    Redaction.objects.update(created_at=days_ago)
+    made = reviewer.post(at(session_with_secret, "make"), {"type": "PII Redaction"}, follow=True)
+    assert "3 days ago" not in words(made)
+    assert Redaction.objects.get().created_at > days_ago
 
 
 def test_what_is_made_again_is_encrypted_for_the_same_people(reviewer, session_with_secret):

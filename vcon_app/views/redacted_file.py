@@ -17,6 +17,7 @@ from sessions_app.views.pages import page_or_fragment
 from vcon_app.models import Redaction
 from vcon_app.queries import redactions as queries
 from vcon_app.services.exports import export_options, redactions
+from vcon_app.services.redaction import redaction_drafts
 from vcon_app.services.redaction.redaction_rules import BadRule
 from vcon_app.services.trust import recipients
 
@@ -76,6 +77,19 @@ def more(request: access.DeskRequest, session_id: UUID, redaction_id: UUID) -> H
         messages.error(request, f"{error}.")
         return redirect("redacted", session.pk, made.pk)
     return redirect("redacted", session.pk, again.pk)
+
+
+@require_POST
+@access.reviewer
+def choose(request: access.DeskRequest, session_id: UUID, redaction_id: UUID) -> HttpResponse:
+    """Choose again: what was chosen for this file is chosen in the draft, beside what is there already."""
+    session, made = _read(request, session_id, redaction_id)
+    try:
+        redaction_drafts.change(session, access.actor(request), add=made.rules)
+    except BadRule as error:
+        messages.error(request, f"{error}.")
+        return redirect("redacted", session.pk, made.pk)
+    return redirect("redaction", session.pk)
 
 
 def _read(request: access.DeskRequest, session_id: UUID, redaction_id: UUID) -> tuple[Session, Redaction]:

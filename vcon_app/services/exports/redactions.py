@@ -16,7 +16,7 @@ from vcon_app.formats.vcon import redacting
 from vcon_app.models import Export, Redaction
 from vcon_app.signing.keys import Anchor
 
-from ..redaction.redaction_drafts import draft_of
+from ..redaction import redaction_drafts
 from ..redaction.redaction_rules import BadRule, Rule, checked_rules
 from . import export_jobs
 
@@ -34,8 +34,9 @@ def make(
 ) -> Redaction:  # fmt: skip
     """Write the redacted vCon: at once when the session is small, else by a worker.
 
-    Encrypted it is signed first. The draft of ``by`` is used up. Raises ``BadRule``, and ``exports.CannotExport`` where
-    it cannot be signed or encrypted.
+    Encrypted it is signed first. A draft of ``by`` that says the same is used up; one that says something else is
+    what they chose meanwhile, and stays. Raises ``BadRule``, and ``exports.CannotExport`` where it cannot be signed or
+    encrypted.
     """
     kind = " ".join(kind.split())
     if not 0 < len(kind) <= LONGEST_TYPE or "\0" in kind:
@@ -47,11 +48,16 @@ def make(
         raise BadRule("/remove", "nothing is chosen that could be removed")
     with transaction.atomic():
         Session.objects.select_for_update(no_key=True).only("id").get(pk=session.pk)
-        redaction = draft_of(session, by)
-        redaction.type, redaction.rules, redaction.actor_name = kind, rules, by.name
-        redaction.save()
+        draft = redaction_drafts.draft_of(session, by)
+        redaction_drafts.discard(session, by)  # somebody has one of a session, and what is made begins as one
+        redaction = Redaction.objects.create(
+            workspace_id=session.workspace_id, session=session, type=kind, rules=rules,
+            actor_kind=by.kind, actor_id=by.id, actor_name=by.name,
+        )  # fmt: skip
         wrapped = {"encrypt_for": encrypt_for} if encrypt_for else {"signed": True} if signed else {}
         export_jobs.start_export(session, FORMAT, by=by, options=wrapped, redaction=str(redaction.pk))
+        if draft.rules and draft.rules != rules:
+            draft.save(force_insert=True)
     return Redaction.objects.select_related("export").get(pk=redaction.pk)
 
 
