@@ -427,6 +427,15 @@ def test_what_came_of_a_form_has_the_focus_so_that_a_screen_reader_reads_it(open
     assert wait_until(steps, 30), "a key that comes before its script does nothing"
 
 
+def test_what_came_of_a_form_is_in_sight_where_the_page_goes_on_at_a_part_of_it(open_page, admin_member):
+    """The redirect named the part, which then stood at the top: above it, out of sight, stood what was said."""
+    page = open_page("/settings/", member=admin_member)
+    page.get_by_role("button", name="Let reviewers share by links").click()
+    expect(page.locator(".notice", has_text="Sessions can be shared by links now.")).to_be_in_viewport()
+    expect(page.locator(".notices")).to_be_focused()
+    expect(page.locator("#share-links h2")).to_be_in_viewport()
+
+
 def test_a_saved_view_and_one_that_is_refused_are_told(open_page, agent):
     """The list swapped itself alone, and what was said of the form stood outside of it: nobody saw either."""
     session_of(agent, title="Order 4711")
