@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import html
 import io
@@ -17,6 +18,7 @@ from django.urls import reverse
 from sessions_app.ids import uuid7
 from sessions_app.models import Event, Session
 from tests.formats.stores import made
+from tests.services.files import transcript
 from vcon_app.models import Import, SourceDocument
 from vcon_app.services.documents import storage
 from vcon_app.services.imports import import_jobs
@@ -229,6 +231,12 @@ def test_rows_are_asked_for_again_only_while_something_runs(reviewer):
     read_all()
     for path in ("/imports/", f"/imports/{imported.id}/"):
         assert "every" not in reviewer.get(path, headers=HTMX).content.decode()
+
+
+def test_a_reason_begins_as_a_sentence(reviewer, workspace):
+    upload(reviewer, ("run.jsonl.gz", gzip.compress(transcript(400))[:-40]))
+    import_jobs.run(Import.objects.get().pk)
+    assert "Its compressed data ends in the middle: the file was cut off" in words(reviewer.get("/imports/"))
 
 
 def test_remarks_are_told_in_the_sentence_and_listed_with_rule_and_place(reviewer, workspace):

@@ -63,7 +63,7 @@ def _shown(imported: Import, places: Mapping[UUID, Place]) -> Shown:
     It begins with a capital, except where it begins with a name out of the file (``feed_type "export" holds no …``).
     """
     sentence = queries.sentence(imported, places.get(imported.pk)).partition(registry.KNOWN)[0]
-    shown = capfirst(sentence) if sentence.startswith("it ") else sentence
+    shown = capfirst(sentence) if sentence.startswith(("it ", "its ")) else sentence
     return Shown(imported, shown, queries.sessions_of(imported))
 
 

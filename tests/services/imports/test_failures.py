@@ -84,6 +84,13 @@ def test_a_packed_file_that_was_cut_off_says_so_in_words(workspace, data, name):
     assert nothing_stored()
 
 
+def test_a_packed_file_of_which_hardly_anything_came_says_that_it_was_cut_off(workspace):
+    failed = drop(workspace, gzip.compress(transcript(400))[:200], "run.jsonl.gz")
+    assert failed.status == Import.Status.FAILED and "it is a gzip file that was cut off" in failed.error
+    whole = drop(workspace, gzip.compress(b'{"spoken": []}'), "chat.json.gz")
+    assert "it is a gzip file of something that is JSON with the key" in whole.error
+
+
 def test_a_reader_that_refuses_in_the_middle_leaves_nothing(scripted):
     def read():
         yield SessionDraft("s", agent_name="x")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import orjson
 
 from .agents.neighbours import neighbour_of
@@ -53,7 +55,19 @@ def describe(head: Head, *, complete: bool) -> str:
         return f"it is {_of_data(head, complete)}"
     if head.data is head.raw:
         return f"it starts like a {packing} file, but cannot be unpacked"
+    if packing == "gzip" and complete and _breaks_off(head.raw):
+        return "it is a gzip file that was cut off: take it anew from where it was made"
     return f"it is a {packing} file of something that is {_of_data(head, complete=False)}"
+
+
+def _breaks_off(packed: bytes) -> bool:
+    """Whether a whole gzip file ends before its compressed data does."""
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        unpacker.decompress(packed, EXACT)
+    except zlib.error:  # it is damaged further on
+        return False
+    return not unpacker.eof and not unpacker.unconsumed_tail
 
 
 def _of_data(head: Head, complete: bool) -> str:
