@@ -14,7 +14,11 @@ register = template.Library()
 @register.filter
 def entry_url(entry: LedgerEntry) -> str:
     """The turn or call that an entry pays for, in its session; "" when there is none, or it was erased."""
-    return event_url(entry.session, None) + place_of(entry) if entry.session else ""
+    if not entry.session:
+        return ""
+    place = place_of(entry)
+    turn = f"#t-{place.removeprefix('?turn=')}" if place.startswith("?turn=") else ""
+    return event_url(entry.session, None) + place + turn
 
 
 @register.filter

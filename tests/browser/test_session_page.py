@@ -250,6 +250,30 @@ def test_the_outline_jumps_within_and_beyond_what_is_loaded(open_page, agent):
     expect(page.locator("#e-47")).not_to_be_in_viewport()
 
 
+def test_a_short_last_turn_stands_on_a_full_page(open_page, agent):
+    """It stood under "Load earlier" with nothing around it."""
+    session = session_with(
+        agent, [event for n in range(60) for event in (asked(f"p{n}", f"Question {n}"), said(f"m{n}", "…"))]
+    )
+    Session.objects.filter(pk=session.pk).update(phase="completed")
+    here = path_of(session)
+    page = open_page(f"{here}?turn=10#t-10")
+    page.locator("#outline").get_by_text("Question 20").click()
+    expect(page.locator("#t-21 h2")).to_be_in_viewport()
+    for address in (f"{here}?turn=60#t-60", f"{here}?turn=60"):
+        page.goto(address)
+        expect(page.locator("#t-60 h2")).to_be_in_viewport()
+        expect(page.locator("#t-57 h2")).to_be_in_viewport()
+    page.goto(f"{here}?turn=50#t-50")
+    page.locator("#outline").get_by_text("Question 59").click()
+    expect(page.locator("#t-60 h2")).to_be_in_viewport()
+    assert focused(page) == "119", "keys go on from the turn that was gone to, not from what fills the page"
+    page.set_viewport_size({"width": 1440, "height": 2_000})
+    page.goto(f"{here}?turn=60#t-60")
+    expect(page.locator("#t-60 h2")).to_be_in_viewport()
+    expect(page.locator("#timeline > .more.before")).not_to_be_in_viewport()
+
+
 def test_search_lists_hits_and_n_steps_through_them(open_page, completed_session):
     page = open_page(path_of(completed_session))
     page.keyboard.press("/")

@@ -110,7 +110,7 @@ class OrderedCalls(Calls):
         entries, earlier = self._part(seq, ROWS, back=True)
         return self._complete(Window(entries[::-1], max(len(entries) - 1, 0), earlier, True))
 
-    def around(self, seq: int) -> Window:
+    def around(self, seq: int, least: int = 0) -> Window:
         below, later = self._part(seq, ROWS, itself=True)
         earlier = self.from_call(seq, back=True)[:1].exists()
         return self._complete(Window(below, 0, earlier, later))

@@ -128,8 +128,8 @@ class Story(Timeline):
         window = super().before(seq)
         return self._folded(window, self._behind(window), seq)
 
-    def around(self, seq: int) -> Window:
-        window = self._around(seq)
+    def around(self, seq: int, least: int = BEFORE) -> Window:
+        window = self._around(seq, least)
         return self._folded(window, self._behind(window))
 
     def _folded(self, window: Window, floor: int, ceiling: int = END) -> Window:
@@ -142,13 +142,16 @@ class Story(Timeline):
         before = self.rows().filter(seq__lt=window.entries[0].seq).order_by("-seq")
         return before.values_list("seq", flat=True).first() or 0
 
-    def _around(self, seq: int) -> Window:
+    def _around(self, seq: int, least: int) -> Window:
         above, earlier = self._light(self.rows().filter(seq__lt=seq).order_by("-seq"), SPAN // 2)
         below, later = self._light(self.rows().filter(seq__gte=seq).order_by("seq"), SPAN // 2)
-        alone = self._alone(above[::-1] + below) | {row.seq for row in (*above[: NEAR[0]], *below[: NEAR[1]])}
+        alone = self._alone(above[::-1] + below)
+        if least:  # who came for one event reads it by itself
+            alone |= {row.seq for row in (*above[: NEAR[0]], *below[: NEAR[1]])}
         before = self._joined(above[::-1], alone)
         after = self._joined(below, alone)
-        kept = min(len(before), max(BEFORE, ROWS - len(after)))
+        filling = 0 if later and not least else ROWS - len(after)
+        kept = min(len(before), max(least, filling))
         items = before[len(before) - kept :] + after[: ROWS - kept]
         earlier, later = earlier or len(before) > kept, later or items[-1:] != after[-1:]
         return self._complete(Window(self._whole(items), kept, earlier, later))

@@ -303,10 +303,10 @@ class Timeline:
         later = self.rows().filter(seq__gte=seq).exists()
         return self._complete(Window(entries[::-1], len(entries), earlier, later))
 
-    def around(self, seq: int) -> Window:
-        """The rows around ``seq``, with a few before it to read it in context; with more where few follow."""
+    def around(self, seq: int, least: int = BEFORE) -> Window:
+        """The rows around ``seq``, with ``least`` before it to read it in context; with more where few follow."""
         upwards = self.rows().filter(seq__lt=seq).order_by("-seq")
-        above, earlier = self._read(upwards, BEFORE)
+        above, earlier = self._read(upwards, least)
         below, later = self._read(self.rows().filter(seq__gte=seq).order_by("seq"), ROWS - len(above))
         if earlier and len(above) + len(below) < ROWS:
             above, earlier = self._read(upwards, ROWS - len(below))

@@ -56,7 +56,7 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     window = _window(session, place, lenses.rows_of(session, place, covers=covers), waits_at)
     shown = fitted(session, window, place, covers)
     context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
-    context |= lenses.around(session, place, window) | {"waits_at": waits_at}
+    context |= lenses.around(session, place, window) | {"waits_at": waits_at, "opens": _opens(place, window, waits_at)}
     context["replay"] = replay.bar(session, place.replay) if place.replay else None
     if not wants_fragment(request):
         context |= _around_the_timeline(request, session, place, shown)
@@ -81,7 +81,10 @@ def _waits_at(session: Session, place: Place) -> int | None:
 
 
 def _window(session: Session, place: Place, timeline: Timeline, waits_at: int | None) -> Window:
-    """Where the page opens: at what the address names, at what waits, at the end of what runs, else at the start."""
+    """Where the page opens: at what the address names, at what waits, at the end of what runs, else at the start.
+
+    At a turn after which little follows it has what comes before as well: it was half empty.
+    """
     if place.replay:
         return timeline.before(place.replay + 1)
     if place.path:
@@ -89,7 +92,7 @@ def _window(session: Session, place: Place, timeline: Timeline, waits_at: int | 
     if place.near is not None:
         return timeline.around(lenses.row_near(session, place, place.near))
     if place.turn is not None:
-        return timeline.after((outline.first_seq(session.pk, place.turn) or session.last_seq) - 1)
+        return timeline.around(outline.first_seq(session.pk, place.turn) or session.last_seq, least=0)
     if place.start is not None:
         return timeline.after(place.start)
     if place.end is not None:
@@ -105,6 +108,13 @@ def _window(session: Session, place: Place, timeline: Timeline, waits_at: int | 
 
 def fitted(
     session: Session, window: Window, place: Place, covers: lenses.Covers | None = None, *, whole: bool = False
+def _opens(place: Place, window: Window, waits_at: int | None) -> int | None:
+    """The row that is in sight first, in a window that begins before it."""
+    if place.turn is None or place.order:
+        return waits_at
+    return window.entries[window.anchor].seq if 0 < window.anchor < len(window.entries) else None
+
+
 ) -> layout.Fitted:
     """The rows of a window by turn, its cards with what they show of session and turn. ``whole``: see ``sections``."""
     paid_calls.note_costs_in(session, window.turns.values(), window.calls.values())

@@ -27,10 +27,10 @@ function jumpTo(turn) {
   jumped = { turn, at: window.scrollY };
 }
 
-// Earlier rows come when somebody scrolls towards them, not when the page opens below them.
+// Earlier rows come when somebody scrolls towards them, not when the page opens below them, unless it is not full.
 let last = window.scrollY;
 eachFrame(() => {
-  const up = window.scrollY < last;
+  const up = window.scrollY < last || document.documentElement.scrollHeight <= innerHeight;
   last = window.scrollY;
   const more = up && document.querySelector("#timeline > .more.before:not([data-asked])");
   if (!more || more.getBoundingClientRect().bottom <= -800) return null;
@@ -117,8 +117,10 @@ export function foldTurn(turn) {
 
 async function goToTurn(href) {
   await go(href);
-  const first = document.querySelector("#timeline > .turn");
-  if (first) focusTurn(first);
+  const turn = byId(new URL(href).hash.slice(1)) ?? document.querySelector("#timeline > .turn");
+  if (!turn) return;
+  jumpTo(turn);
+  focusTurn(turn);
 }
 
 let inspecting = null; // the event that was asked for last; its inspector may be on its way

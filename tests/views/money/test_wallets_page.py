@@ -94,7 +94,7 @@ def test_each_entry_leads_to_its_turn_or_call_and_has_the_balance_after_it(viewe
     session = ran(agent, "0.50", tool="lookup", price="0.02")
     html = viewer.get("/usage/wallets/").content.decode()
     path = f"/dashboard/sub-agents/{agent.id}/chat/{session.id}"
-    assert f'href="{path}?turn=1"' in html
+    assert f'href="{path}?turn=1#t-1"' in html
     page = words(viewer.get("/usage/wallets/?wallet=ai"))
     assert "−$0.50 $4.50" in page and "+ $5.00 $5.00" in page
     seq = session.events.get(kind="tool_call").seq

@@ -8,6 +8,7 @@ import pytest
 
 from sessions_app.models import Session
 from sessions_app.queries.log import event_detail, outline
+from sessions_app.queries.log.timeline import ROWS
 from sessions_app.services import agents, sessions
 from sessions_app.services.approvals import requests
 from sessions_app.services.log import search_index
@@ -138,8 +139,20 @@ def test_an_address_of_a_result_leads_to_its_call(viewer, refund_session):
     assert page.all("div", id="timeline")[0]["data-target"] == "4"
 
 
-def test_a_turn_opens_at_its_prompt(viewer, refund_session):
-    assert Page(viewer.get(f"{path_of(refund_session)}?turn=2").content).seqs[0] == 8
+def test_a_turn_opens_at_its_prompt(viewer, agent):
+    long = [event for n in range(60) for event in (asked(f"p{n}", f"Question {n}"), said(f"m{n}", "…"))]
+    page = Page(viewer.get(f"{path_of(session_with(agent, long))}?turn=30").content)
+    assert page.seqs[0] == 59 and "data-opens" not in page.all("div", id="timeline")[0]
+
+
+@pytest.mark.parametrize("lens", ["story", "story&show=everything", "raw"])
+def test_a_short_last_turn_has_what_comes_before_it_on_its_page(viewer, agent, lens):
+    """It stood alone under "Load earlier" on a page that was half empty."""
+    long = [event for n in range(60) for event in (asked(f"p{n}", f"Question {n}"), said(f"m{n}", "…"))]
+    page = Page(viewer.get(f"{path_of(session_with(agent, long))}?turn=60&lens={lens}").content)
+    assert page.seqs == list(range(120 - ROWS + 1, 121))
+    assert page.all("div", id="timeline")[0]["data-opens"] == "119", "the reader still begins at the turn"
+    assert page.all("section", id="t-60")
 
 
 def test_a_depth_is_kept_in_the_links(viewer, refund_session):
