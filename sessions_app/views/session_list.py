@@ -41,6 +41,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     may = Role(request.member.role).covers(Role.REVIEWER)
     span = 1 + len({*names} - {"run"})  # columns at every width: one too many takes a share of those that were resized
     context: dict[str, Any] = {"read": read, "shown": names, "may_review": may, "span": span}
+    context["query_here"] = read.query(cursor=request.GET.get("cursor"))
     if not (wants_fragment(request) and request.GET.get("cursor")):
         context |= filter_fields.form(request, read) | _heads(read, names, chosen.widths)
         context |= _tools(request, read, names)

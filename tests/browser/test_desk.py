@@ -414,11 +414,10 @@ def test_what_came_of_a_form_has_the_focus_so_that_a_screen_reader_reads_it(open
     """The page comes with it, and a live region that comes with a page is no change: nobody was told."""
     session_of(agent, title="Order 4711")
     page = open_page("/sessions/")
-    page.locator("main input[type=checkbox][form=bulk]").check()
-    page.locator("#bulk input[name=tag]").fill("vip")
-    page.locator("#bulk button[value=tag]").click()
-    expect(page.get_by_text("1 session tagged.")).to_be_visible()
-    expect(page.locator(":focus")).to_have_text("1 session tagged.")
+    page.locator("summary", has_text="Views").click()
+    page.locator(".list-menu input[name=name]").fill("Orders")
+    page.get_by_role("button", name="Save view").click()
+    expect(page.locator(":focus")).to_have_text("The view Orders is saved.")
 
     def steps() -> bool:
         page.keyboard.press("j")

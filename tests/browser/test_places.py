@@ -190,6 +190,36 @@ def test_a_list_keeps_further_rows_the_cursor_and_chosen_rows(open_page, agent, 
     assert page.locator("[data-row]").count() == 40
 
 
+def test_what_is_done_with_chosen_rows_leaves_the_list_where_it_was(open_page, agent, monkeypatch):
+    """Its first page came anew: further rows, the scroll and the chosen rows were gone."""
+    monkeypatch.setattr("sessions_app.views.session_list.ROWS", 20)
+    for number in range(60):
+        session = session_of(agent, title=f"Session {number:02}")
+        Session.objects.filter(pk=session.pk).update(started_at=timezone.now() - timedelta(minutes=number))
+    page = open_page("/sessions/?has_errors=false")
+    page.get_by_role("link", name="Show more").click()
+    expect(page.locator("[data-row]")).to_have_count(40)
+    row = page.locator("tbody tr").nth(32)
+    row.locator("input[type=checkbox]").check()
+    page.evaluate("scrollTo(0, 700)")
+    page.locator("#bulk input[name=tag]").fill("vip")
+    page.locator("#bulk button[value=tag]").click()
+    said = page.locator("#bulk-said")
+    expect(said).to_have_text("1 session tagged.")
+    expect(said).to_be_in_viewport()
+    expect(page.locator("#bulk button[value=tag]")).to_be_focused()
+    page.locator(".bulk-archive summary").click()
+    page.locator("#bulk button[value=archive]").click()
+    expect(said).to_have_text("1 session archived.")
+    expect(row.locator(".state")).to_have_text("Archived")
+    expect(page.locator(".bulk-archive summary")).to_be_focused()
+    assert row.locator("input[type=checkbox]").is_checked(), "more can be done with the same rows"
+    assert page.evaluate("scrollY") == 700 and page.locator("[data-row]").count() == 40
+    assert page.url.endswith("/sessions/?has_errors=false")
+    page.locator("tbody tr").nth(31).locator("input[type=checkbox]").check()
+    expect(said).to_have_text("")
+
+
 def test_the_inbox_keeps_its_row_and_its_scroll(open_page, agent):
     for number in range(30):
         asks(session_of(agent, title=f"Order {number}"), client_id=f"c{number}", arguments={"order": number})

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import prefetch_related_objects
 from django.http import HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST
 
 from sessions_app.models import SavedView, Session
+from sessions_app.queries.reviews.saved_views import columns_of
+from sessions_app.queries.sessions import session_list
 from sessions_app.rendering import numbers
 from sessions_app.services.reviews import assignments, bulk, saved_views
 from sessions_app.services.reviews.problems import NotAllowed, Refused
 
 from .. import access, list_columns
+from ..pages import wants_fragment
 from ..tables import csv_response
 from .box import member_named
 
@@ -88,15 +92,18 @@ def widths(request: access.DeskRequest) -> HttpResponse:
 @require_POST
 @access.viewer
 def do(request: access.DeskRequest) -> HttpResponse:
-    """What was chosen (``do``) with the sessions that are ticked; what is not there is told and left alone."""
+    """What was chosen (``do``) with the sessions that are ticked; what is not there is told and left alone.
+
+    Answers with the list as it was, to htmx with what came of it: the rows stay where they are.
+    """
     ids = _ticked(request)
-    what, query = request.POST.get("do", ""), request.POST.get("query", "")
+    what = request.POST.get("do", "")
     if not ids or len(ids) > bulk.MOST:
         messages.error(
             request,
             gettext("Choose 1 to %(most)s sessions; %(ids)s are chosen.") % {"most": bulk.MOST, "ids": len(ids)},
         )
-        return _back(query)
+        return _done(request)
     here = Session.objects.filter(workspace_id=request.member.workspace_id, pk__in=ids)
     missing = len(ids) - here.count()
     if missing:
@@ -105,14 +112,25 @@ def do(request: access.DeskRequest) -> HttpResponse:
         return _csv(request, ids)
     if what not in DEEDS:
         messages.error(request, gettext("Choose what to do with them."))
-        return _back(query)
+        return _done(request)
     try:
         messages.success(request, DEEDS[what](request, ids))
     except Refused as refused:
         messages.error(request, gettext("Nothing was changed: %(refused)s.") % {"refused": refused})
+        return _done(request)
     except NotAllowed as refused:
         raise PermissionDenied(f"{refused}.") from None
-    return _back(query)
+    return _done(request, ids)
+
+
+def _done(request: access.DeskRequest, changed: Sequence[UUID] = ()) -> HttpResponse:
+    if not wants_fragment(request):
+        return _back(request.POST.get("query", ""))
+    rows = list(session_list.by_id(request.member.workspace_id, list(changed)).values())
+    prefetch_related_objects(rows, "assignee__user")
+    shown = list_columns.shown(columns_of(request.member).names)
+    context = {"changed": rows, "shown": shown, "may_review": True}
+    return render(request, "sessions/list/_bulk_done.html", context)
 
 
 def _ticked(request: access.DeskRequest) -> list[UUID]:

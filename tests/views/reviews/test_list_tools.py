@@ -160,6 +160,31 @@ def test_many_are_tagged_assigned_and_archived(reviewer, three):
     assert AuditEntry.objects.filter(action="session.tagged").count() == 3
 
 
+def test_to_a_page_that_stays_the_answer_is_what_came_of_it(reviewer, three, charlie):
+    form = {"session": [str(three[0].pk)], "do": "tag", "tag": "vip"}
+    reviewer.post("/sessions/columns/", {"column": ["tags"], "query": ""})
+    answer = reviewer.post("/sessions/do/", form, headers={"HX-Request": "true"})
+    told = answer.content.decode()
+    assert answer.status_code == 200 and "1 session tagged." in told and "<html" not in told
+    assert f'hx-swap-oob="innerHTML:#row-{three[0].pk} > .cell-tags"' in told and str(three[1].pk) not in told
+    told = reviewer.post("/sessions/do/", form | {"tag": " "}, headers={"HX-Request": "true"}).content.decode()
+    assert "Nothing was changed" in told and "hx-swap-oob" not in told
+    form = {"session": [str(three[0].pk)], "do": "tag", "tag": "mine"}
+    told = charlie.post("/sessions/do/", form, headers={"HX-Request": "true"}).content.decode()
+    assert "1 of them are not there any more." in told and "First" not in told and "hx-swap-oob" not in told
+
+
+def test_without_a_script_the_page_of_the_list_stays(reviewer, three, monkeypatch):
+    """The first page came, whatever page the rows were chosen on."""
+    monkeypatch.setattr("sessions_app.views.session_list.FIRST", 1)
+    monkeypatch.setattr("sessions_app.views.session_list.ROWS", 1)
+    more = re.search(r'href="(\?[^"]*cursor=[^"]*)"', reviewer.get("/sessions/?has_errors=false").content.decode())[1]
+    here = reviewer.get(f"/sessions/{more.replace('&amp;', '&')}").content.decode()
+    query = re.search(r'id="bulk".*?name="query" value="([^"]*)"', here, re.DOTALL)[1].replace("&amp;", "&")
+    form = {"session": str(three[1].pk), "do": "tag", "tag": "vip", "query": query}
+    assert reviewer.post("/sessions/do/", form).url == f"/sessions/{more.replace('&amp;', '&')}"
+
+
 def test_the_chosen_ones_leave_as_a_table_that_runs_nothing(reviewer, three):
     Session.objects.filter(pk=three[0].pk).update(title="=cmd()")
     table = do(reviewer, three[:2], "csv").content.decode()
