@@ -45,11 +45,10 @@ document.addEventListener("keydown", (event) => {
 }, { capture: true });
 
 // A card that comes back says beside the field what it lacks. Browsers open one choice of a name at a time, so the card that
-// goes closes its own before; and the focus goes into that field, since whoever types on types commands otherwise.
+// goes closes its own before.
 document.addEventListener("htmx:beforeSwap", ({ target, detail }) => {
   for (const open of detail.shouldSwap ? target.querySelectorAll(":scope.card .choice[open]") : []) open.open = false;
 });
-document.addEventListener("htmx:afterSwap", ({ target }) => target.querySelector(":scope.card [aria-invalid=true]")?.focus());
 
 // A saved reason goes into the field, where it can still be changed.
 document.addEventListener("change", (event) => {

@@ -1,4 +1,4 @@
-// Every page: the line for failed requests, menus that close, keys of lists, buttons that copy.
+// Every page: the line for failed requests, the focus after answers, menus that close, keys of lists, buttons that copy.
 
 import { isTyping, keyOf } from "./keyboard.js";
 import { gettext } from "./words.js";
@@ -34,6 +34,11 @@ document.addEventListener("htmx:responseError", (event) => {
   else if (status === 404) showError(gettext("This is not there any more. Load the page again."));
   else showError(gettext("The server answered %(status)s. Nothing was changed; load the page again.", { status }));
 });
+
+// The focus after an answer: focus.js, which somebody who has done nothing yet needs only where a form was refused.
+const focus = () => import("./focus.js");
+for (const done of ["keydown", "pointerdown"]) document.addEventListener(done, focus, { once: true, capture: true });
+if (performance.getEntriesByType("navigation")[0]?.responseStatus >= 400) focus().then(({ showWrong }) => showWrong(document.getElementById("main")));
 
 document.addEventListener("trouble", (event) => showError(event.detail)); // said by other modules of a page
 

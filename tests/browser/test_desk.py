@@ -456,6 +456,18 @@ def test_menus_of_the_list_lie_on_a_phone_beside_saved_views_too(open_page, agen
     saved_views.save(reviewer_member, "Long ago", "has_errors=true", shared=False, by=audit.SYSTEM)
     page = open_page("/sessions/", viewport=PHONE)
     for name in ("Views", "Columns"):
+def test_a_form_that_was_refused_opens_at_the_field_that_is_wrong(open_page, agent):
+    """The page came anew, and the keyboard began at its top."""
+    page = open_page("/reviews/")
+    page.locator("summary", has_text="New queue").click()
+    page.locator(".queue-form [name=name]").fill("Failed ones")
+    page.locator(".queue-form [name=filter]").fill("mood=1")
+    page.locator(".queue-form button").click()
+    expect(page.locator(".queue-form .field-error")).to_be_visible()
+    expect(page.locator(".queue-form [name=filter]")).to_be_focused()
+    expect(page.locator(".queue-form [name=filter]")).to_be_in_viewport()
+
+
         page.locator(".list-menu summary", has_text=name).click()
         box = page.locator(".list-menu[open] .menu").bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]

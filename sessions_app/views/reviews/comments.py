@@ -32,7 +32,8 @@ def add(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpRe
         answered = _comment(request, session, parent) if parent else None
         comments.add(session.pk, request.member, words, about, answered, by=access.actor(request))
     except Refused as refused:
-        entered = Entered({"comment": _told(refused)}, comment=words, first=first, last=last, parent=parent)
+        errors = {"comment": _told(refused), refused.field: _told(refused)}
+        entered = Entered(errors, comment=words, first=first, last=last, parent=parent)
         return show(request, session, entered, 422)
     return after(request, session)
 

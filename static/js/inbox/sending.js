@@ -69,8 +69,7 @@ function notTaken(id, row, html, what) {
   row?.classList.add("is-refused");
   keep(id, html);
   if (!shownId() || shownId() === id) put(html);
-  else tell(gettext("not recorded:"), what, id);
-  document.querySelector("#card-place [aria-invalid=true]")?.focus();
+  if (shownId() === id) import("../focus.js").then(({ showWrong }) => showWrong(document.getElementById("card-place")));
   refreshRows([id]);
 }
 

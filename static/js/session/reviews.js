@@ -36,34 +36,8 @@ function put(row, about, count) {
   (row.querySelector(".who") ?? row.firstElementChild ?? row).append(" ", mark);
 }
 
-// What was pressed in the box has the focus in the answer as well, else the way to reply in its thread, or the first
-// control of the box: keys go on from there. Each thread has a form with the address of the box's own, folded until
-// somebody replies.
-let pressed = null;
-document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
-  const here = document.activeElement;
-  if (target.id !== "review" || !target.contains(here)) return; // other parts of the page come meanwhile
-  pressed = {
-    id: here.form?.id, action: here.form?.getAttribute("action"), place: [...here.form?.elements ?? []].indexOf(here),
-    thread: here.closest(".thread")?.id,
-  };
-});
-document.addEventListener("htmx:afterSettle", ({ detail: { target } }) => {
-  if (target.id !== "review" || !pressed) return;
-  const { id, action, place } = pressed;
-  const thread = document.getElementById(pressed.thread);
-  pressed = null;
-  if (document.activeElement !== document.body) return;
-  const forms = [...(thread ?? box()).querySelectorAll("form")].filter((one) => one.id === id && one.getAttribute("action") === action);
-  const controls = [
-    ...forms.map((form) => form.elements[place]), thread?.querySelector(".comment-do summary"),
-    thread?.closest("details")?.firstElementChild, ...box().querySelectorAll("a, button, input, summary"),
-  ];
-  controls.find((one) => one?.checkVisibility())?.focus({ preventScroll: true });
-});
-
-// A mention leads to the box: where the overview is a sheet, it opens.
-if (location.hash === "#review" && !box().checkVisibility()) {
+// A mention leads to a comment: where the overview is a sheet, it opens.
+if (/^#(review|comment-.+)$/.test(location.hash) && !box().checkVisibility()) {
   document.getElementById("side-overview").showPopover();
   box().scrollIntoView();
 }
