@@ -34,6 +34,11 @@ class Tally:
         return self.ending is not None or len(self.approvals) >= needed
 
     @property
+    def standing(self) -> tuple[Vote, ...]:
+        """Votes that count: each of them can be taken back by who cast it."""
+        return (*self.approvals, self.ending) if self.ending else self.approvals
+
+    @property
     def last(self) -> Vote | None:
         """The vote that decides, where they decide."""
         return self.ending or (self.approvals[-1] if self.approvals else None)
@@ -54,6 +59,11 @@ def rows_of(member_id: UUID | None, api_key_id: UUID | None) -> tuple[Member | N
     """The member or key that acts."""
     member = Member.objects.filter(pk=member_id).first() if member_id else None
     return member, ApiKey.objects.filter(pk=api_key_id).first() if api_key_id else None
+
+
+def vote_of(counted: Tally, person: str) -> Vote | None:
+    """The vote of a person (``person_of``) that counts: also what they voted by another way in."""
+    return next((one for one in counted.standing if person_of(one.member, one.api_key, one.by) == person), None)
 
 
 def votes_of(approval: Approval) -> list[Vote]:

@@ -19,6 +19,7 @@ from vcon_app.models import Import
 from vcon_app.services.imports import import_jobs
 
 from .conftest import PHONE
+from .test_inbox import by_ada
 
 PAGES = ["/", "/sessions/", "/agents/", "/agents/refund-agent/", "/approvals/", "/imports/", "/settings/", "/audit/"]
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -168,6 +169,26 @@ def test_keys_walk_the_inbox_and_after_a_decision_the_next_card_is_there(open_pa
     page.get_by_text("All caught up").wait_for()
     second.refresh_from_db()
     assert second.decision["reason"] == "Already refunded"
+
+
+def test_beside_a_refused_card_no_other_decision_can_be_undone(open_page, agent, settings):
+    """The line still offered to undo the one before: u took back what nobody was looking at."""
+    settings.UNDO_SECONDS = 60
+    first, second = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
+    page = open_page("/approvals/")
+    page.locator(f"#approval-{first.pk}.is-open").wait_for()
+    page.keyboard.press("a")
+    just = page.locator("#inbox-just")
+    expect(just.get_by_role("button", name="Undo")).to_be_visible()
+    page.locator(f"#approval-{second.pk}.is-open").wait_for()
+    by_ada(second)
+    page.keyboard.press("a")
+    expect(just).to_contain_text("not recorded:")
+    expect(just.get_by_role("button", name="Undo")).to_have_count(0)
+    page.keyboard.press("u")
+    page.wait_for_timeout(300)
+    first.refresh_from_db()
+    assert first.takes_effect_at, "it still stands"
 
 
 def test_on_home_a_key_decides_the_focused_card_and_the_next_one_follows(open_page, agent):
@@ -435,6 +456,18 @@ def test_what_came_of_a_form_is_in_sight_where_the_page_goes_on_at_a_part_of_it(
     expect(page.locator("#share-links h2")).to_be_in_viewport()
 
 
+def test_a_form_that_was_refused_opens_at_the_field_that_is_wrong(open_page, agent):
+    """The page came anew, and the keyboard began at its top."""
+    page = open_page("/reviews/")
+    page.locator("summary", has_text="New queue").click()
+    page.locator(".queue-form [name=name]").fill("Failed ones")
+    page.locator(".queue-form [name=filter]").fill("mood=1")
+    page.locator(".queue-form button").click()
+    expect(page.locator(".queue-form .field-error")).to_be_visible()
+    expect(page.locator(".queue-form [name=filter]")).to_be_focused()
+    expect(page.locator(".queue-form [name=filter]")).to_be_in_viewport()
+
+
 def test_a_saved_view_and_one_that_is_refused_are_told(open_page, agent):
     """The list swapped itself alone, and what was said of the form stood outside of it: nobody saw either."""
     session_of(agent, title="Order 4711")
@@ -456,18 +489,6 @@ def test_menus_of_the_list_lie_on_a_phone_beside_saved_views_too(open_page, agen
     saved_views.save(reviewer_member, "Long ago", "has_errors=true", shared=False, by=audit.SYSTEM)
     page = open_page("/sessions/", viewport=PHONE)
     for name in ("Views", "Columns"):
-def test_a_form_that_was_refused_opens_at_the_field_that_is_wrong(open_page, agent):
-    """The page came anew, and the keyboard began at its top."""
-    page = open_page("/reviews/")
-    page.locator("summary", has_text="New queue").click()
-    page.locator(".queue-form [name=name]").fill("Failed ones")
-    page.locator(".queue-form [name=filter]").fill("mood=1")
-    page.locator(".queue-form button").click()
-    expect(page.locator(".queue-form .field-error")).to_be_visible()
-    expect(page.locator(".queue-form [name=filter]")).to_be_focused()
-    expect(page.locator(".queue-form [name=filter]")).to_be_in_viewport()
-
-
         page.locator(".list-menu summary", has_text=name).click()
         box = page.locator(".list-menu[open] .menu").bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]

@@ -23,7 +23,8 @@ def withdraw(approval: Approval, decider: Decider, *, reason: str = "") -> Appro
     with transaction.atomic():
         lock_session_of(approval.pk)
         current = Approval.objects.select_related("session").get(pk=approval.pk)
-        mine = _vote_of(current, decider)
+        me = votes.person_of(*votes.rows_of(decider.member_id, decider.api_key_id), decider.actor.name)
+        mine = votes.vote_of(votes.tally(current), me)
         if current.status != Approval.Status.PENDING:
             status = current.get_status_display().lower()
             raise Conflict(current, f"it is too late to take it back: the decision took effect, it is {status}")
@@ -37,11 +38,3 @@ def withdraw(approval: Approval, decider: Decider, *, reason: str = "") -> Appro
         )  # fmt: skip
         effects.note_vote(current, taken_back, decider.actor)
     return current
-
-
-def _vote_of(approval: Approval, decider: Decider) -> Vote | None:
-    """The vote of this person that counts: also what they voted by another way in."""
-    counted = votes.tally(approval)
-    standing = [*counted.approvals, *([counted.ending] if counted.ending else [])]
-    me = votes.person_of(*votes.rows_of(decider.member_id, decider.api_key_id), decider.actor.name)
-    return next((vote for vote in standing if votes.person_of(vote.member, vote.api_key, vote.by) == me), None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_lazy
 
-from sessions_app.models import Approval, Member
+from sessions_app.models import Approval, Member, Role
 from sessions_app.policy import terms
 from sessions_app.queries import approvals as queries
 from sessions_app.queries import votes
@@ -77,6 +77,8 @@ class ApprovalCard:
     """Why who looks at it may not decide it; empty where they may."""
     voted: bool
     """Whether who looks at it approved it already, and others have to as well."""
+    may_take_back: bool
+    """Whether it was decided by who looks at it, and has not taken effect."""
 
     lasts = tuple(LASTS.items())
     """Hours that a grant can last, and their words."""
@@ -128,6 +130,7 @@ def card_of(approval: Approval, *, alone: bool, revealed: bool = False, member: 
         runs_here=messages.runs_here(approval.session.agent),
         refusal=_refusal(approval, member),
         voted=any(member and vote.member_id == member.pk for vote in tally.approvals),
+        may_take_back=_may_take_back(approval, tally, member),
     )
 
 
@@ -152,6 +155,12 @@ def _refusal(approval: Approval, member: Member | None) -> str:
     if member is None or approval.status != Approval.Status.PENDING:
         return ""
     return authority.why_not(approval, access.decider_of(member))
+
+
+def _may_take_back(approval: Approval, tally: Tally, member: Member | None) -> bool:
+    if member is None or not approval.takes_effect_at or not Role(member.role).covers(Role.REVIEWER):
+        return False
+    return votes.vote_of(tally, votes.person_of(member, None, "")) is not None
 
 
 def mark_of(approval: Approval) -> marks.Mark:

@@ -34,6 +34,7 @@ async function fetchRows() {
     return;
   }
   for (const row of page.querySelectorAll(".inbox-row")) place(document.adoptNode(row));
+  document.dispatchEvent(new Event("placed"));
   showChips(page);
   showNumbers(Number(page.querySelector("[data-waiting]").dataset.waiting));
   if (asked.size) timer = setTimeout(fetchRows, 60);

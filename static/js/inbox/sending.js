@@ -68,6 +68,8 @@ function notTaken(id, row, html, what) {
   row?.classList.remove("is-sent");
   row?.classList.add("is-refused");
   keep(id, html);
+  last = null; // nor is the decision before it offered beside this one
+  tell(gettext("not recorded:"), what, id);
   if (!shownId() || shownId() === id) put(html);
   if (shownId() === id) import("../focus.js").then(({ showWrong }) => showWrong(document.getElementById("card-place")));
   refreshRows([id]);
@@ -90,8 +92,9 @@ async function takeBack() {
   const body = new FormData();
   body.set("csrfmiddlewaretoken", JSON.parse(document.body.getAttribute("hx-headers"))["x-csrftoken"]);
   body.set("place", "inbox");
+  let answer;
   try {
-    const answer = await fetch(`${inbox.dataset.led.replace("ID/led", id)}/withdraw`, { method: "POST", body, headers: { "HX-Request": "true" } });
+    answer = await fetch(`${inbox.dataset.led.replace("ID/led", id)}/withdraw`, { method: "POST", body, headers: { "HX-Request": "true" } });
     keep(id, await answer.text());
     status.textContent = answer.ok ? gettext("undone") : gettext("It is too late to undo it.");
   } catch {
@@ -99,12 +102,17 @@ async function takeBack() {
     return;
   }
   const row = rowOf(id);
-  if (row) {
-    row.dataset.status = "pending";
-    select(row);
-  }
+  if (row && answer.ok) row.dataset.status = "pending";
+  if (row) select(row);
   refreshRows([id]);
 }
+// Once it took effect nothing is left to be taken back.
+document.addEventListener("placed", () => {
+  const row = last && rowOf(last);
+  if (!row || row.dataset.status === "deciding") return;
+  last = null;
+  status.querySelector("button")?.remove();
+});
 document.addEventListener("keydown", (event) => {
   if (keyOf(event) !== "u" || event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) return;
   takeBack();

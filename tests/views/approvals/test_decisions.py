@@ -190,11 +190,23 @@ def test_a_decision_can_be_taken_back_on_its_card(reviewer, admin, approval, set
     page = decide(reviewer, approval, "approve")
     assert "Undo" in page.text and now(approval).status == "pending"
     path = f"/approvals/{approval.pk}/withdraw"
-    assert admin.post(path, headers=FETCHED).status_code == 403
+    refused = admin.post(path, **FETCHED)
+    assert refused.status_code == 403 and "Undo" not in refused.content.decode()
     back = reviewer.post(path, headers=FETCHED)
     assert back.status_code == 200 and "Undo" not in back.content.decode()
     assert now(approval).takes_effect_at is None
     assert reviewer.post(path, headers=FETCHED).status_code == 403
+
+
+def test_only_who_decided_is_offered_to_undo_it(reviewer, admin, approval, settings):
+    """It stood on the card of everybody, and below "Your decision was not recorded"."""
+    settings.UNDO_SECONDS = 60
+    decide(reviewer, approval, "approve")
+    late = Page(decide(admin, approval, "deny", status=409, reason="No").content).text
+    assert "Your decision was not recorded" in late and "Rosa decided" in late and "Undo" not in late
+    shown = Page(admin.get(f"/approvals/{approval.pk}/").content).text
+    assert "until then who decided can undo it" in shown and "Undo" not in shown
+    assert "Undo" in Page(reviewer.get(f"/approvals/{approval.pk}/").content).text
 
 
 def test_a_long_table_is_whole_on_the_card_s_own_page_or_says_where_it_is(reviewer, agent):
