@@ -260,6 +260,8 @@ class ShareLink(models.Model):
     """What kind of redaction it is, in words; empty where nothing is left out."""
     rules = models.JSONField(default=list)
     """Of the redaction, as ``Redaction`` has them."""
+    without_cost = models.BooleanField(default=False)
+    """Neither money nor tokens are shown: with the price of its model one tells the other."""
     actor_kind = models.CharField(max_length=20)
     actor_id = models.CharField(max_length=64, blank=True, default="")
     actor_name = models.TextField(blank=True, default="")

@@ -46,6 +46,7 @@ class NewShareLink(Body):
         list[Annotated[str, Field(max_length=40)]],
         Field(max_length=len(SEVERAL), description=f"kinds of parts: {', '.join(SEVERAL)}"),
     ] = []
+    without_cost: Annotated[bool, Field(description="show neither money nor tokens")] = False
     redistribution: Annotated[
         Literal["check", "confirmed"],
         Field(description="of a session whose legal basis does not grant it: confirmed shares it all the same"),
@@ -71,6 +72,7 @@ class ShareLink(BaseModel):
     last_seq: int
     redaction: str = Field(description="what kind it is, in words; empty where nothing is left out")
     left_out: dict[str, int]
+    without_cost: bool = Field(description="whether neither money nor tokens are shown")
     leaks: list[ShareLeak] = Field(description="the first 50 of them")
     leak_count: int
     accepted_by: str | None
@@ -86,8 +88,8 @@ class ShareLink(BaseModel):
         """Of a row with its state."""
         row = one.row
         same = (
-            "id", "session_id", "last_seq", "redaction", "leak_count", "created_at", "expires_at", "opened",
-            "last_opened_at", "withdrawn_at",
+            "id", "session_id", "last_seq", "redaction", "without_cost", "leak_count", "created_at", "expires_at",
+            "opened", "last_opened_at", "withdrawn_at",
         )  # fmt: skip
         return cls(
             **{name: getattr(row, name) for name in same},
@@ -115,7 +117,7 @@ def create_share_link(request: HttpRequest, session_id: UUID, link: NewShareLink
     confirmed = handing_on.is_confirmed(session, link.redistribution)
     made, secret = sharing.make(
         session, hours=link.hours, by=request.auth.actor, redaction=_redaction(session, link.redaction),
-        rules=_rules(link.leave_out), handing_on_confirmed=confirmed,
+        rules=_rules(link.leave_out), without_cost=link.without_cost, handing_on_confirmed=confirmed,
     )  # fmt: skip
     if link.accept and queries.state_of(made) == "held":
         share_links.accept(made, by=request.auth.actor)

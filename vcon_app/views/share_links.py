@@ -72,12 +72,15 @@ def _make(request: access.DeskRequest, session: Session) -> HttpResponse:
     sent = request.POST
     kinds = [what for what in sent.getlist("what") if what in (*EVERY, *WHOLE)]
     hours = int(sent["hours"]) if sent.get("hours", "") in map(str, LIFETIMES) else 0
-    again = {"chosen": kinds, "hours": hours or USUAL, "picked": sent.get("redaction", "")}
+    without_cost = "without_cost" in sent
+    again = {
+        "chosen": kinds, "hours": hours or USUAL, "picked": sent.get("redaction", ""), "without_cost": without_cost,
+    }  # fmt: skip
     try:
         confirmed = handing_on.is_confirmed(session, sent.get(handing_on.PARAMETER) or handing_on.CHECK)
         link, secret = sharing.make(
             session, hours=hours, by=access.actor(request), redaction=_chosen_redaction(session, sent.get("redaction")),
-            rules=[{"what": what} for what in kinds], handing_on_confirmed=confirmed,
+            rules=[{"what": what} for what in kinds], without_cost=without_cost, handing_on_confirmed=confirmed,
         )  # fmt: skip
     except (sharing.CannotShare, BadRule, export_options.CannotExport, handing_on.NotGranted) as error:
         return _page(request, session, 422, problem=str(error), **again)

@@ -6,11 +6,12 @@ import os
 import re
 import time
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from django.utils import timezone
 
-from sessions_app.drafts import EventDraft, ToolDraft
+from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import ApiKey, AuditEntry, Member, Role, Session
 from sessions_app.services import audit
 from sessions_app.services.people import api_keys, members
@@ -76,6 +77,21 @@ def page_of(secret: str) -> str:
         data = file.read()
     assert len(data) == size
     return data.decode()
+
+
+@pytest.mark.parametrize("kinds", [(), ("reasoning",)])
+def test_what_it_cost_is_left_out_of_all_of_the_page(shop, by, kinds):
+    """The page named it in its head, in its outline, above each turn and beside each request."""
+    used = {"usage": Usage(input_tokens=123_456, output_tokens=7_891), "cost": Decimal("4.5678")}
+    append(shop, user("And again"), event("model_request", key="req", actor_kind="system", model="claude-x", **used))
+    shown = page_of(make(shop, by, *kinds)[1])
+    assert "$4.57" in shown and "123,456" in shown and ">Cost<" in shown and "claude-x" in shown
+    link, secret = make(shop, by, *kinds, without_cost=True)
+    page = page_of(secret)
+    assert link.without_cost and "claude-x" in page
+    assert not [word for word in ("$", "123,456", "7,891", "123k", ">Cost<", ">Tokens<", "cache read") if word in page]
+    assert "What it cost is not shown" in page
+    assert AuditEntry.objects.filter(action="session.shared").latest("seq").details["without_cost"]
 
 
 def test_links_are_off_until_an_admin_turns_them_on(session, by):

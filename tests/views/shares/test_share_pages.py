@@ -59,6 +59,16 @@ def test_a_reviewer_makes_a_link_that_opens_without_an_account(reviewer, shop):
     assert "opened 1 time" in words(reviewer.get(f"/dashboard/sub-agents/{shop.agent_id}/chat/{shop.pk}/facts"))
 
 
+def test_a_link_without_cost_says_so_in_its_lists(reviewer, admin, shop):
+    reviewer.post(at(shop), {"hours": "24", "what": ["reasoning"], "without_cost": "on"})
+    assert ShareLink.objects.get().without_cost
+    facts = f"/dashboard/sub-agents/{shop.agent_id}/chat/{shop.pk}/facts"
+    for client, place in ((reviewer, at(shop)), (admin, "/settings/"), (reviewer, facts)):
+        assert "without: reasoning , what it cost" in words(client.get(place)), place
+    again = reviewer.post(at(shop), {"hours": "0", "without_cost": "on"})
+    assert again.status_code == 422 and 'name="without_cost" checked' in again.content.decode()
+
+
 def test_when_a_link_ends_is_said_by_the_clock_of_the_reader(reviewer, shop):
     """It said UTC of that clock."""
     made_by(reviewer, shop)

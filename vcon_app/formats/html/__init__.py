@@ -40,11 +40,12 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     told = Happened(session)
     total, turns = count(told.through(events), options.get("costs"))
     yield frame.head(session).encode()
-    if shared := options.get("share"):
+    with_cost = not (shared := options.get("share") or {}).get("without_cost")
+    if shared:
         yield share.section(shared).encode()
-    yield frame.header(session, total, len(turns) - 1, told.ended(session)).encode()
+    yield frame.header(session, total, len(turns) - 1, told.ended(session), with_cost=with_cost).encode()
     yield section(told.lines(session)).encode() if total.events else b""
-    yield from (piece.encode() for piece in frame.outline(turns))
+    yield from (piece.encode() for piece in frame.outline(turns, with_cost=with_cost))
     yield b"<main>\n"
     open_turn = -1
     number = 0

@@ -18,6 +18,7 @@ from .totals import Tally, Total
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """Nothing is loaded and nothing runs, also if a string should slip through all else."""
 TOOLS_NAMED = 24
+COST = ("Tokens", "Cost")
 LINKS = 500
 """Of the outline, that are written at a time."""
 
@@ -34,30 +35,35 @@ def head(session: SessionDraft) -> str:
     )
 
 
-def header(session: SessionDraft, total: Total, turns: int, ended_as: str) -> str:
-    """The session's title, actors, times, totals and errors; ``ended_as``: how it ended, in a word."""
+def header(session: SessionDraft, total: Total, turns: int, ended_as: str, *, with_cost: bool) -> str:
+    """The session's title, actors, times, totals and errors; ``ended_as``: how it ended, in a word.
+
+    Without its cost it has no place for tokens and money, where a dash would say that nobody knows them.
+    """
     summary = f'<div class="text summary">{markdown.render(session.summary)}</div>' if session.summary.strip() else ""
     told = _facts(session, total, turns, ended_as)
-    facts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in told if value)
+    shown = [(name, value) for name, value in told if value and (with_cost or name not in COST)]
+    facts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in shown)
     return f'<header>\n<h1>{escape(title_of(session))}</h1>\n<dl class="facts">{facts}</dl>\n{summary}</header>\n'
 
 
-def outline(turns: list[Tally]) -> Iterator[str]:
+def outline(turns: list[Tally], *, with_cost: bool) -> Iterator[str]:
     """A link to each turn, with its cost and whether something went wrong in it; in pieces of 500."""
     if len(turns) < 2:
         return
     yield '<nav aria-label="Turns"><h2>Turns</h2><ol>'
     numbered = islice(enumerate(turns), 1, None)
     while some := list(islice(numbered, LINKS)):
-        yield "".join(_link(number, turn) for number, turn in some)
+        yield "".join(_link(number, turn, with_cost) for number, turn in some)
     yield "</ol></nav>\n"
 
 
-def _link(number: int, turn: Tally) -> str:
+def _link(number: int, turn: Tally, with_cost: bool) -> str:
     errors = f' <span class="bad">{turn.errors} {plural("error", turn.errors)}</span>' if turn.errors else ""
+    cost = f' <span class="glance">{_cost(turn)}</span>' if with_cost else ""
     return (
         f'<li><a href="#turn-{number}"><span class="n">{number}</span> {escape(turn.prompt) or "no text"}{errors}'
-        f' <span class="glance">{_cost(turn)}</span></a></li>'
+        f"{cost}</a></li>"
     )
 
 

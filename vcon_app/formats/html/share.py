@@ -23,7 +23,8 @@ UNCOUNTED = frozenset({"people", "title", "summary", "environment", "metadata"})
 
 def section(share: Mapping[str, Any]) -> str:
     """``share``: ``shared_by`` and ``workspace`` (names), ``as_of`` and ``expires_at`` (datetime), ``events`` (how many
-    are shown), ``redaction`` (its kind, or empty), ``counts`` (part -> times), ``log_hash`` (hex, or empty).
+    are shown), ``redaction`` (its kind, or empty), ``counts`` (part -> times), ``log_hash`` (hex, or empty),
+    ``without_cost`` (true where the page is to name neither money nor tokens).
     """
     by, desk = (escape(first_line(str(share[name]), 120)) for name in ("shared_by", "workspace"))
     events = f"{numbers.exact(share['events'])} event{'' if share['events'] == 1 else 's'}"
@@ -32,7 +33,7 @@ def section(share: Mapping[str, Any]) -> str:
         f"<p><b>{by}</b> shares this session from the Countersign desk <b>{desk}</b>, "
         f"until {_time(share['expires_at'])}. It is shown as of {_time(share['as_of'])}, {events}; "
         "what came later is not here.</p>\n"
-        f"<p>{_left_out(share)}</p>\n"
+        f"<p>{_left_out(share)}{_cost(share)}</p>\n"
         f"<details><summary>What you can check, and what not</summary>{_checks(share)}</details>\n"
         "</aside>\n"
     )
@@ -44,6 +45,15 @@ def _left_out(share: Mapping[str, Any]) -> str:
     parts = ", ".join(_part(part, times) for part, times in share["counts"].items())
     kind = escape(first_line(str(share["redaction"]), 200))
     return f"Left out (<b>{kind}</b>): {parts or 'nothing that is in these events'}. Each place is marked."
+
+
+def _cost(share: Mapping[str, Any]) -> str:
+    if not share.get("without_cost"):
+        return ""
+    return (
+        " What it cost is not shown, neither in money nor in tokens; where the session says so in its own words, they "
+        "stand."
+    )
 
 
 def _part(part: str, times: int) -> str:

@@ -36,12 +36,14 @@ class CannotShare(ValueError):
 
 def make(
     session: Session, *, hours: int, by: audit.Actor, redaction: Redaction | None = None,
-    rules: list[Rule] | None = None, handing_on_confirmed: bool = False,
+    rules: list[Rule] | None = None, without_cost: bool = False, handing_on_confirmed: bool = False,
 ) -> tuple[ShareLink, str]:  # fmt: skip
     """A new link to a session as it is now, and its secret, which nobody can be told again.
 
     Of a session that grew since ``redaction`` was made, what came later is not shown: nobody has looked at it. Raises
     ``CannotShare``, ``BadRule``.
+
+    ``without_cost``: neither money nor tokens are on the page.
     """
     if not queries.is_on(session.workspace_id):
         raise CannotShare("share links are off in this workspace; an admin turns them on in Settings")
@@ -56,8 +58,8 @@ def make(
     with transaction.atomic():
         link = ShareLink.objects.create(
             workspace_id=session.workspace_id, session=session, sha256=sha256(secret), last_seq=last_seq, as_of=as_of,
-            redaction=kind, rules=chosen, actor_kind=by.kind, actor_id=by.id, actor_name=by.name,
-            expires_at=now + timedelta(hours=hours),
+            redaction=kind, rules=chosen, without_cost=without_cost, expires_at=now + timedelta(hours=hours),
+            actor_kind=by.kind, actor_id=by.id, actor_name=by.name,
         )  # fmt: skip
         shared_page.record_making(link, by, confirmed=handing_on_confirmed)
         export_jobs.start_export(session, shared_page.FORMAT, by=by, share_link=str(link.pk))

@@ -5,7 +5,7 @@ is left out, and a search of what is left for what was left out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -14,7 +14,7 @@ from django.db import transaction
 from sessions_app.models import EventLink
 from sessions_app.services import audit
 from sessions_app.services.log.sanitise import storable
-from vcon_app.drafts import Events, Losses, SessionDraft
+from vcon_app.drafts import EventDraft, Events, Losses, SessionDraft
 from vcon_app.formats.contract import Writer
 from vcon_app.formats.html import shown_of_event, shown_of_session
 from vcon_app.formats.vcon.redacting import Leak, Prepared, prepare
@@ -43,7 +43,22 @@ def page_chunks(export: Export, writer: Writer, losses: Losses, options: dict[st
         prepared = prepare(session, events, selection)
         _note_leaks(link, prepared)
         session, events = prepared.session, prepared.events
+    if link.without_cost:
+        events, options = WithoutCost(events), {**options, "costs": None}
     yield from writer.write(session, events, losses, options={**options, "share": _told(link)})
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutCost:
+    """Events without what they cost: the writer is not told, so that it stands nowhere on the page."""
+
+    events: Events
+
+    def __iter__(self) -> Iterator[EventDraft]:
+        return (replace(event, usage=None, cost=None) for event in self.events)
+
+    def __len__(self) -> int:
+        return len(self.events)
 
 
 def _as_it_was(export: Export, link: ShareLink, options: dict[str, Any]) -> tuple[SessionDraft, Events, dict[str, Any]]:
@@ -84,6 +99,7 @@ def _told(link: ShareLink) -> dict[str, Any]:
         "expires_at": link.expires_at,
         "events": link.last_seq,
         "redaction": link.redaction,
+        "without_cost": link.without_cost,
         "counts": link.counts,
         "log_hash": "" if link.rules else _log_hash(link),
     }
@@ -100,7 +116,9 @@ def _log_hash(link: ShareLink) -> str:
 
 def record_making(link: ShareLink, by: audit.Actor, *, confirmed: bool) -> None:
     """Into the audit log: who shares what until when, and against which missing grant."""
-    details = {"redaction": link.redaction, "redistribution_confirmed": confirmed}
+    details = {
+        "redaction": link.redaction, "without_cost": link.without_cost, "redistribution_confirmed": confirmed,
+    }  # fmt: skip
     with transaction.atomic():
         audit.record(
             link.workspace_id, by, "session.shared", subject=("session", link.session_id), share_link=str(link.pk),
