@@ -42,7 +42,8 @@ KindFilter = Annotated[Kind | None, Query(None, description="only events of this
 STREAM = {"responses": {200: {"content": {"text/event-stream": {"schema": {
     "type": "string",
     "description": "`event: event` with `id: <seq>` and an Event as data; `event: session` with the Session and "
-    "`event: approval` with an Approval when they change; `event: said` with a piece of the message that is being "
+    "`event: approval` with an Approval when they change; `event: review` when somebody gave a verdict, commented or "
+    "was assigned; `event: said` with a piece of the message that is being "
     "written (request, offset, text), which the log has when it is whole; a comment line every 15 s",
 }}}}}}  # fmt: skip
 LastEventId = Annotated[int | None, Header(None, alias="Last-Event-ID", ge=0, le=MAX_SEQ)]

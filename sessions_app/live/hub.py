@@ -40,8 +40,8 @@ Piece = dict[str, Any]
 PIECES_KEPT = 500
 Topic = tuple[str, str]
 """Kind and id of an object: ``("session", "0198...")``; kinds are those of ``KINDS``."""
-KINDS = ("session", "approval", "import", "workspace")
-"""A change of an approval is one of its workspace's inbox, too."""
+KINDS = ("session", "approval", "import", "workspace", "review")
+"""A change of an approval is one of its workspace's inbox, too; one of a review is told to readers of its session."""
 
 
 class Reader:

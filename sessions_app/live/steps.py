@@ -19,6 +19,7 @@ from .shared_reads import shared_reads
 
 BATCH = 100
 DELETED = 'event: deleted\ndata: {"detail": "this session was deleted"}\n\n'
+REVIEWED = 'event: review\ndata: {"detail": "what people say of this session changed"}\n\n'
 Show = Callable[..., BaseModel]
 """Turns rows into what is sent: an event, an approval or the session."""
 
@@ -41,10 +42,13 @@ class Step:
 
 
 async def after(session_id: UUID, seq: int, changed: set[Topic], show: Show) -> Step:
-    """The step from a place. ``changed`` are the approvals to tell of. Raises what reading raises."""
+    """The step from a place. ``changed`` are the approvals to tell of, and whether its review is to be told of. Raises
+    what reading raises.
+    """
     asked = frozenset(id_ for kind, id_ in changed if kind == "approval")
-    topic = ("session", str(session_id))
-    return await shared_reads().read(topic, (seq, asked), read, session_id, seq, asked, show)
+    topic, is_reviewed = ("session", str(session_id)), ("review", str(session_id)) in changed
+    wanted = (seq, asked, is_reviewed)
+    return await shared_reads().read(topic, wanted, read, session_id, seq, asked, show, is_reviewed=is_reviewed)
 
 
 def forget(session_id: UUID) -> None:
@@ -52,11 +56,12 @@ def forget(session_id: UUID) -> None:
     shared_reads().forget(("session", str(session_id)))
 
 
-def read(session_id: UUID, seq: int, asked: frozenset[str], show: Show) -> Step:
+def read(session_id: UUID, seq: int, asked: frozenset[str], show: Show, *, is_reviewed: bool = False) -> Step:
     """The next events; behind the last one how the session stands. Works in the database."""
     page = events.page(session_id, after=seq, limit=BATCH)
     frames = [frame("event", show(shown), shown.event.seq) for shown in page]
     frames += _approvals(session_id, asked | {id_ for shown in page if (id_ := _approval_of(shown))}, show)
+    frames += [Frame("review", "", REVIEWED)] if is_reviewed else []
     if page:
         return Step(frames, page[-1].event.seq, more=True)
     session = Session.objects.select_related("agent").defer("source_record").filter(pk=session_id).first()

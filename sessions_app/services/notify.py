@@ -26,6 +26,11 @@ def approval_changed(approval_id: UUID, session_id: UUID, workspace_id: UUID) ->
     send({"approval": str(approval_id), "session": str(session_id), "workspace": str(workspace_id)})
 
 
+def review_changed(session_id: UUID) -> None:
+    """Tell the readers of a session that people said something of it, or who is to review it."""
+    send({"session": str(session_id), "review": str(session_id)})
+
+
 def send(message: dict[str, object]) -> None:
     """Send one notice: ``{KIND: ID, ...}``, at most 8,000 bytes as JSON (a limit of NOTIFY)."""
     run(SEND, [CHANNEL, orjson.dumps(message).decode()])

@@ -13,7 +13,7 @@ from sessions_app.models import Member, ReviewQueue, Role, Session, TakenSession
 from sessions_app.prepared import Statement, run
 from sessions_app.queries.reviews import queues as queries
 
-from .. import audit
+from .. import audit, notify
 from .problems import Refused, require
 
 TAKEN_FOR = timedelta(minutes=30)
@@ -36,6 +36,8 @@ def assign(session_ids: Collection[UUID], assignee: Member | None, member: Membe
     rows = here.select_for_update(of=("self",)).values_list("pk", "assignee_id")
     changed = [pk for pk, before in rows if before != (assignee.pk if assignee else None)]
     Session.objects.filter(pk__in=changed).update(assignee=assignee)
+    for pk in changed:
+        notify.review_changed(pk)
     audit.record_each(member.workspace_id, [
         audit.Said(by, "session.assigned", ("session", pk), {"to": str(assignee) if assignee else None})
         for pk in changed

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from sessions_app.models import Member, Role, Rubric, Session, TakenSession, Verdict
 
-from .. import audit
+from .. import audit, notify
 from ..log.sanitise import text
 from ..sessions import lock
 from .problems import Refused, require
@@ -117,7 +117,10 @@ def _value(rubric: Rubric, value: Any) -> int | bool:
 
 
 def _record(action: str, made: Verdict, by: audit.Actor, before: Verdict | None) -> None:
-    """The note stays out of the audit log, which nothing is ever deleted from: it may quote the session."""
+    """The note stays out of the audit log, which nothing is ever deleted from: it may quote the session. Who has the
+    session open is told that there is something new.
+    """
+    notify.review_changed(made.session_id)
     audit.record(
         made.workspace_id, by, action, subject=("session", made.session_id), verdict=made.says,
         before=before.says if before else None, scores={one["name"]: one["value"] for one in made.scores},

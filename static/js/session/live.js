@@ -31,7 +31,7 @@ function open() {
   source = new EventSource(`${live.dataset.stream}?after=${after}`);
   source.addEventListener("open", () => {
     back();
-    if (wasOpen) refreshAll(); // what a request lost while the network was away; the first time the page has just come
+    if (wasOpen) { refreshAll(); hearOthers(); } // what a request lost while the network was away; the first time the page has just come
     wasOpen = true;
   });
   source.addEventListener("error", reopen);
@@ -57,6 +57,7 @@ function open() {
     location.reload();
   });
   source.addEventListener("approval", (message) => refreshCard(JSON.parse(message.data)));
+  source.addEventListener("review", hearOthers);
 }
 
 // A browser opens six connections to a host: pages that nobody looks at give theirs back.
@@ -80,6 +81,8 @@ window.addEventListener("online", () => { if (source) { close(); open(); } }); /
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
 
 function addEvent(event) {
+const hearOthers = () => import("./others.js").then(({ news }) => news());
+
   unseen += 1;
   writing?.then((came) => came?.expectRow(event));
   if (tail()) refreshTail();
