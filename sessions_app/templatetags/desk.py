@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 
 from sessions_app.extensions import Part
 from sessions_app.models import Approval, Session
+from sessions_app.queries.reviews import comments
 from sessions_app.queries.stops import key_of
 from sessions_app.rendering import marks, numbers, text, titles
 from sessions_app.rendering.stated import stated_totals
@@ -33,6 +34,7 @@ from sessions_app.views.translated import translated
 
 register = template.Library()
 register.filter("stops_key", key_of)
+register.filter("comment_url", comments.path_of)
 register.simple_tag(words_of_scripts)
 register.filter("label", label)
 register.filter("translated", translated)

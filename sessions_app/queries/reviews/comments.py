@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from django.db.models import QuerySet
+from django.urls import reverse
 
 from sessions_app.models import Comment, Member, Mention, Session
 
@@ -29,6 +30,12 @@ def threads_of(session: Session) -> list[Thread]:
             threads[row.parent_id].replies.append(row)
     shown = [one for one in threads.values() if not one.comment.deleted_at or one.replies]
     return sorted(shown, key=lambda one: (one.comment.resolved_at is not None, one.comment.first_seq or 0))
+
+
+def path_of(comment: Comment) -> str:
+    """Path of the page on which a comment stands, which marks it, without a script as well."""
+    session = comment.session
+    return f"{reverse('session-detail', args=[session.agent_id, session.pk])}?comment={comment.pk}#comment-{comment.pk}"
 
 
 def mentions_of(member: Member) -> QuerySet[Mention]:

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from sessions_app.models import Mention, NoticeChoice
+from sessions_app.queries.reviews.comments import path_of
 from sessions_app.rendering.text import first_line
 
 from .. import task_queue
@@ -60,10 +61,9 @@ def send(mention_id: UUID) -> None:
 def body_of(mention: Mention) -> str:
     """Who, where, and the link; never what was written."""
     comment = mention.comment
-    page = f"{reverse('session-detail', args=[comment.session.agent_id, comment.session_id])}#review"
     return (
         f"{first_line(comment.by, 60)} mentioned you in a comment on a session in {comment.workspace}.\n\n"
-        f"Sign in to read it: {_address(page)}\n\n"
+        f"Sign in to read it: {_address(path_of(comment))}\n\n"
         f"You get this because you chose to be told by mail: {_address(reverse('notice-choice'))}\n"
     )
 

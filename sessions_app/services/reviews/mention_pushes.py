@@ -10,10 +10,10 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
-from django.urls import reverse
 from django.utils import timezone
 
 from sessions_app.models import Mention, NoticeChoice, PushSubscription
+from sessions_app.queries.reviews.comments import path_of
 from sessions_app.rendering.text import first_line
 
 from .. import task_queue
@@ -54,10 +54,9 @@ def send(mention_id: UUID) -> None:
 def told_of(mention: Mention) -> dict[str, str]:
     """Who, where, and the path; never what was written."""
     comment = mention.comment
-    page = reverse("session-detail", args=[comment.session.agent_id, comment.session_id])
     return {
         "tag": str(mention.pk), "title": f"{first_line(comment.by, 60)} mentioned you in a comment",
-        "body": f"On a session in {first_line(comment.workspace.name, 60)}.", "url": f"{page}#review",
+        "body": f"On a session in {first_line(comment.workspace.name, 60)}.", "url": path_of(comment),
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
@@ -59,6 +60,11 @@ class Shown:
     """What somebody wrote in reply to it, and was refused."""
     replies: list[Shown] = field(default_factory=list)
 
+    @property
+    def ids(self) -> set[str]:
+        """Of the comment and its replies."""
+        return {str(one.comment.pk) for one in (self, *self.replies)}
+
 
 @dataclass(slots=True)
 class Entered:
@@ -84,6 +90,20 @@ def box(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpRe
     session = session_at(request, agent_id, session_id)
     comments.read_mentions(request.member, session)
     return show(request, session)
+
+
+def in_page(request: access.DeskRequest, session: Session) -> SafeString:
+    """The box as a part of the page whose address leads to a comment (``?comment=ID``): its place is there at once,
+    without a script as well. Empty where the address names none.
+    """
+    asked = request.GET.get("comment", "")
+    if not asked:
+        return SafeString()
+    comments.read_mentions(request.member, session)
+    context = context_of(request, session, Entered())
+    context["is_resolved"] = any(asked in one.ids for one in context["resolved"])
+    context["is_missing"] = not any(asked in one.ids for one in (*context["resolved"], *context["threads"]))
+    return render_to_string("sessions/reviews/_review.html", context, request)
 
 
 def show(

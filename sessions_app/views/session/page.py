@@ -26,6 +26,7 @@ from sessions_app.services import sessions
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
+from ..reviews import box as review_box
 from ..translated import translated
 from . import composer, files, lenses, replay, retention
 from .addresses import Place, at, event_url, fragment, number, place_in, session_at
@@ -68,6 +69,7 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
             "happened": happened,
             "named": files.named(session, head.files),
             "composer": composer.composer_of(session, request.member),
+            "review_box": review_box.in_page(request, session),
         }
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
 
@@ -106,8 +108,6 @@ def _window(session: Session, place: Place, timeline: Timeline, waits_at: int | 
     return timeline.after(0)
 
 
-def fitted(
-    session: Session, window: Window, place: Place, covers: lenses.Covers | None = None, *, whole: bool = False
 def _opens(place: Place, window: Window, waits_at: int | None) -> int | None:
     """The row that is in sight first, in a window that begins before it."""
     if place.turn is None or place.order:
@@ -115,6 +115,8 @@ def _opens(place: Place, window: Window, waits_at: int | None) -> int | None:
     return window.entries[window.anchor].seq if 0 < window.anchor < len(window.entries) else None
 
 
+def fitted(
+    session: Session, window: Window, place: Place, covers: lenses.Covers | None = None, *, whole: bool = False
 ) -> layout.Fitted:
     """The rows of a window by turn, its cards with what they show of session and turn. ``whole``: see ``sections``."""
     paid_calls.note_costs_in(session, window.turns.values(), window.calls.values())

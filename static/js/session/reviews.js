@@ -39,7 +39,7 @@ function put(row, about, count) {
 // A mention leads to a comment: where the overview is a sheet, it opens.
 if (/^#(review|comment-.+)$/.test(location.hash) && !box().checkVisibility()) {
   document.getElementById("side-overview").showPopover();
-  box().scrollIntoView();
+  (document.querySelector(":target") ?? box()).scrollIntoView({ block: "center" });
 }
 
 // The last event that was in sight is told when the page is left or hidden, and every half a minute.

@@ -44,10 +44,10 @@ def send_all() -> list:
 
 def test_a_mention_is_told_once_without_what_was_written(session, workspace, rosa):
     Session.objects.filter(pk=session.pk).update(title="Hush title")
-    say(session, member(workspace, "Ada"), "@rosa look at this secret")
+    said = say(session, member(workspace, "Ada"), "@rosa look at this secret")
     (sent,) = send_all()
     assert (sent.to, sent.subject) == (["rosa@example.org"], "Ada mentioned you in a comment")
-    page = f"/dashboard/sub-agents/{session.agent_id}/chat/{session.pk}#review"
+    page = f"/dashboard/sub-agents/{session.agent_id}/chat/{session.pk}?comment={said.pk}#comment-{said.pk}"
     assert f"https://desk.example.org{page}" in sent.body
     assert "secret" not in sent.body and "Hush" not in sent.body + sent.subject
     assert send_all() == []
@@ -55,9 +55,9 @@ def test_a_mention_is_told_once_without_what_was_written(session, workspace, ros
 
 def test_without_a_public_address_the_path_is_whole(session, workspace, rosa, settings):
     settings.PUBLIC_URL = ""
-    say(session, member(workspace, "Ada"), "@rosa look")
+    said = say(session, member(workspace, "Ada"), "@rosa look")
     (sent,) = send_all()
-    assert f"/chat/{session.pk}#review at your desk" in sent.body
+    assert f"/chat/{session.pk}?comment={said.pk}#comment-{said.pk} at your desk" in sent.body
 
 
 def test_who_did_not_choose_it_is_not_told(session, workspace):

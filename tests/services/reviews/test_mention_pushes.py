@@ -34,13 +34,13 @@ def send_all() -> None:
 def test_each_browser_is_told_once_without_what_was_written(session, service, rosa, browser, ada):
     Session.objects.filter(pk=session.pk).update(title="Hush title")
     other = subscribed(service, rosa)
-    say(session, ada, "@rosa look at this secret")
+    said = say(session, ada, "@rosa look at this secret")
     for _ in range(2):
         send_all()
     for told in (browser, other):
         (push,) = told.pushes
         assert push.told["asked"]["title"] == "ada mentioned you in a comment"
-        assert push.told["asked"]["url"].endswith(f"/chat/{session.pk}#review")
+        assert push.told["asked"]["url"].endswith(f"/chat/{session.pk}?comment={said.pk}#comment-{said.pk}")
         assert "secret" not in str(push.told) and "Hush" not in str(push.told)
 
 

@@ -129,6 +129,25 @@ def test_who_is_named_finds_it_until_they_look(reviewer, admin, read):
     assert "You are mentioned" not in words(admin.get("/reviews/"))
 
 
+def test_a_mention_leads_to_the_very_comment_without_a_script(reviewer, admin, read):
+    """It led to the box, which is an empty heading until a script has fetched it."""
+    post(reviewer, read, "comments", {"text": "Something else"})
+    post(reviewer, read, "comments", {"text": "Look at this", "parent": str(Comment.objects.get().pk)})
+    reply = Comment.objects.get(parent__isnull=False)
+    post(reviewer, read, "comments", {"text": "And @Ada here", "parent": str(reply.parent_id)})
+    named = Comment.objects.latest("pk")
+    path = f"{path_of(read)}?comment={named.pk}"
+    for place in ("/", "/reviews/"):
+        assert f'href="{path}#comment-{named.pk}"' in admin.get(place).content.decode()
+    page = admin.get(path).content.decode()
+    assert f'id="comment-{named.pk}"' in page and f'id="comment-{reply.pk}"' in page and page.count('id="review"') == 1
+    assert "You are mentioned" not in words(admin.get("/reviews/")), "it was read"
+    post(reviewer, read, f"comments/{reply.parent_id}", {"do": "resolve"})
+    assert 'id="review-resolved" open>' in admin.get(path).content.decode()
+    gone = reviewer.get(f"{path_of(read)}?comment=%22%3E").content.decode()
+    assert "is not here any more" in gone and f'id="comment-{reply.pk}"' in gone
+
+
 def test_a_comment_is_changed_by_its_author_and_deleted_by_an_admin_as_well(reviewer, admin, read):
     post(reviewer, read, "comments", {"text": "Mine"})
     change = f"comments/{Comment.objects.get().pk}"
