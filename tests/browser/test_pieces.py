@@ -10,15 +10,17 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from sessions_app.drafts import EventDraft, ToolDraft
-from sessions_app.models import Session, TurnInFlight
+from sessions_app.models import Role, Session, TurnInFlight
+from sessions_app.queries.reviews.comments import path_of as comment_path
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services.log import links
 from sessions_app.services.log.events import append
-from sessions_app.services.reviews import comments
+from sessions_app.services.people import members
+from sessions_app.services.reviews import comments, verdicts
 from sessions_app.services.turns import in_flight, messages
 from tests.views.session.build import asked, call, result, session_with
 
-from .conftest import PHONE
+from .conftest import PHONE, WIDE
 
 STANDING, ROWS = re.compile(r"/standing$"), re.compile(r"/rows\?only=")
 TAIL = re.compile(r"/rows\?tail=1")
@@ -119,6 +121,62 @@ def test_a_click_while_the_line_is_fetched_is_not_lost(open_page, scripted_sessi
     assert TurnInFlight.objects.get().interrupted_at
 
 
+def test_after_an_interruption_keys_go_on_where_it_was_asked(open_page, scripted_session):
+    """The button had gone, and with it the focus: the next key was pressed at the top of the page."""
+    messages.submit(scripted_session.pk, "Wait", by=audit.Actor("member", "r", "Rosa"))
+    page = open_page(path_of(scripted_session))
+    standing = page.locator("#standing")
+    page.get_by_role("button", name="Interrupt", exact=True).press("Enter")
+    expect(standing).to_contain_text("Stopping")
+    expect(standing).to_be_focused()
+    in_flight.finish(in_flight.claim(scripted_session.pk), 10)
+    expect(standing).not_to_contain_text("Stopping")
+    expect(standing).to_be_focused()
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.closest('#composer') !== null"), "keys go on from there"
+        if page.evaluate("document.activeElement.id === 'say-text'"):
+            return
+    raise AssertionError("the field for a message follows")
+
+
+def test_a_refused_comment_leads_to_the_field_that_is_wrong(open_page, commented):
+    page = open_page(path_of(commented))
+    form = page.locator("#comment-form")
+    form.locator("textarea").fill("Where?")
+    form.locator("[name=first_seq]").fill("4000")
+    form.get_by_role("button", name="Comment").click()
+    expect(page.locator("#review .field-error")).to_be_visible()
+    expect(form.locator("[name=first_seq]")).to_be_focused()
+    page.locator(".verdict-form button.primary").click()
+    expect(page.locator(".verdict-form .field-error")).to_be_focused()
+
+
+def test_who_follows_a_session_is_told_when_it_is_archived(open_page, scripted_session):
+    """The button stayed pressed, over a session to which nothing is added any more."""
+    messages.submit(scripted_session.pk, "Wait", by=audit.Actor("member", "r", "Rosa"))
+    page = open_page("/sessions/")
+    with page.expect_response(STREAM):
+        page.goto(path_of(scripted_session))
+    follow = page.locator("[data-follow-toggle]")
+    follow.click()
+    expect(follow).to_have_attribute("aria-pressed", "true")
+    sessions.archive(scripted_session, by=audit.SYSTEM)
+    expect(page.locator("#connection")).to_contain_text("archived")
+    expect(follow).to_have_count(0)
+    expect(page.locator("#standing")).to_contain_text("Archived")
+    expect(page.locator("#do-send")).to_be_hidden()
+
+
+def test_on_a_phone_a_queued_message_says_who_sent_it(open_page, scripted_session):
+    for words in ("Wait", "Then look at the invoices of the last three years, all of them"):
+        messages.submit(scripted_session.pk, words, by=audit.Actor("member", "r", "Rosa"))
+    page = open_page(path_of(scripted_session), viewport=PHONE)
+    expect(page.locator(".queued-by")).to_contain_text("Rosa")
+    expect(page.locator(".queued-by")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_what_happens_while_the_line_is_fetched_is_shown(open_page, scripted_session):
     messages.submit(scripted_session.pk, "Wait", by=audit.Actor("member", "r", "Rosa"))
     page = open_page(path_of(scripted_session))
@@ -196,6 +254,41 @@ def test_what_was_said_in_a_thread_leaves_the_focus_there(open_page, commented):
 def test_a_mention_opens_the_box_where_it_is_a_sheet(open_page, commented):
     page = open_page(f"{path_of(commented)}#review", viewport=PHONE)
     expect(page.locator("#review .thread").first).to_be_visible()
+
+
+def test_what_a_colleague_says_comes_by_itself_and_takes_nothing_away(open_page, commented, workspace):
+    """It came with the next reload of the page."""
+    ada = members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0]
+    page = open_page("/sessions/")
+    with page.expect_response(STREAM):
+        page.goto(path_of(commented))
+    box = page.locator("#review")
+    expect(box.locator(".thread")).to_have_count(2)
+    comments.add(commented.pk, ada, "Have you seen this?", by=audit.SYSTEM)
+    expect(box.locator(".thread", has_text="Have you seen this?")).to_be_visible()
+    page.locator("#comment-form textarea").fill("Half a thou")
+    page.locator("#timeline .turn-head").first.focus()
+    verdicts.give(commented.pk, ada, verdicts.Said("fail"), by=audit.SYSTEM)
+    page.wait_for_timeout(2_500)
+    expect(page.locator("#comment-form textarea")).to_have_value("Half a thou")
+    page.locator("#comment-form textarea").fill("")
+    expect(box).not_to_contain_text("Fail Ada")
+    page.locator("#timeline .turn-head").first.focus()
+    expect(box.locator(".verdicts")).to_contain_text("Ada")
+    expect(page.locator("#timeline .turn-head").first).to_be_focused()
+
+
+@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+def test_a_mention_leads_to_its_comment(open_page, commented, reviewer_member, viewport, script):
+    for number in range(12):
+        comments.add(commented.pk, reviewer_member, f"Note {number}\n\n" * 3, by=audit.SYSTEM)
+    last = comments.add(commented.pk, reviewer_member, "The very one", by=audit.SYSTEM)
+    page = open_page(comment_path(last), viewport=viewport, java_script_enabled=script)
+    expect(page.locator(f"#comment-{last.pk}")).to_be_in_viewport()
+    marked = page.locator(".comment:target")
+    expect(marked).to_have_count(1)
+    expect(marked).to_contain_text("The very one")
 
 
 def _of(kind: str, call: str, status: str | None = None) -> EventDraft:

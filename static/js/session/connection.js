@@ -10,7 +10,7 @@ let hideTimer = null;
 
 export const isLost = () => document.body.classList.contains("is-lost");
 
-function say(words, seconds = 0) {
+export function say(words, seconds = SAID) {
   clearTimeout(hideTimer);
   line.textContent = words;
   line.hidden = false;
@@ -23,7 +23,7 @@ function lose() {
   if (isLost()) return;
   document.body.classList.add("is-lost");
   const time = new Date().toLocaleTimeString([], { hour12: false });
-  say(gettext("Connection lost at %(time)s, reconnecting… What is shown may have changed since.", { time }));
+  say(gettext("Connection lost at %(time)s, reconnecting… What is shown may have changed since.", { time }), 0);
 }
 
 export function lost(now = false) {
@@ -36,7 +36,7 @@ export function back() {
   graceTimer = null;
   if (!isLost()) return;
   document.body.classList.remove("is-lost");
-  say(gettext("Back: what happened meanwhile is on the page."), SAID);
+  say(gettext("Back: what happened meanwhile is on the page."));
 }
 
 // Nobody looks, so nothing is heard: that is no loss.

@@ -2,7 +2,7 @@
 // moved.
 
 import { isBeingFilledIn } from "../keyboard.js";
-import { back, isLost, lost, pause } from "./connection.js";
+import { back, isLost, lost, pause, say } from "./connection.js";
 import { askFrame } from "./frame.js";
 import { base, go, toTheEnd as toTheEndOfRows } from "./navigation.js";
 import { fetchInPlace, refresh, refreshById } from "./pieces.js";
@@ -50,14 +50,15 @@ function open() {
     const { status, event_count, pending_approvals, queued_messages } = JSON.parse(message.data);
     const state = [status, event_count, pending_approvals, queued_messages].join();
     if (state !== live.dataset.known) { refreshHead(); refreshTurnState(); }
+    if (status === "archived") endFollow();
     live.dataset.known = state;
   });
   source.addEventListener("deleted", () => { // nothing of it may stay on a screen; the page says when it was deleted
     close();
     location.reload();
   });
-  source.addEventListener("approval", (message) => refreshCard(JSON.parse(message.data)));
   source.addEventListener("review", hearOthers);
+  source.addEventListener("approval", (message) => refreshCard(JSON.parse(message.data)));
 }
 
 // A browser opens six connections to a host: pages that nobody looks at give theirs back.
@@ -80,9 +81,9 @@ window.addEventListener("offline", () => { if (source) lost(true); });
 window.addEventListener("online", () => { if (source) { close(); open(); } }); // nobody knows whether the old one still lives
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
 
-function addEvent(event) {
 const hearOthers = () => import("./others.js").then(({ news }) => news());
 
+function addEvent(event) {
   unseen += 1;
   writing?.then((came) => came?.expectRow(event));
   if (tail()) refreshTail();
@@ -256,6 +257,13 @@ function setFollow(on) {
   follow = on;
   toggle?.setAttribute("aria-pressed", String(follow));
   if (follow) announce();
+}
+// To an archived session nothing is added; what people say of it still comes.
+function endFollow() {
+  setFollow(false);
+  if (!toggle?.isConnected) return;
+  toggle.remove();
+  say(gettext("The session was archived: there is nothing to follow any more."));
 }
 toggle?.addEventListener("click", () => setFollow(!follow));
 if (toggle) toggle.hidden = false;
