@@ -48,7 +48,7 @@ async def after(session_id: UUID, seq: int, changed: set[Topic], show: Show) -> 
     asked = frozenset(id_ for kind, id_ in changed if kind == "approval")
     topic, is_reviewed = ("session", str(session_id)), ("review", str(session_id)) in changed
     wanted = (seq, asked, is_reviewed)
-    return await shared_reads().read(topic, wanted, read, session_id, seq, asked, show, is_reviewed=is_reviewed)
+    return await shared_reads().read(topic, wanted, read, session_id, seq, asked, show, is_reviewed)
 
 
 def forget(session_id: UUID) -> None:
@@ -56,7 +56,7 @@ def forget(session_id: UUID) -> None:
     shared_reads().forget(("session", str(session_id)))
 
 
-def read(session_id: UUID, seq: int, asked: frozenset[str], show: Show, *, is_reviewed: bool = False) -> Step:
+def read(session_id: UUID, seq: int, asked: frozenset[str], show: Show, is_reviewed: bool = False) -> Step:
     """The next events; behind the last one how the session stands. Works in the database."""
     page = events.page(session_id, after=seq, limit=BATCH)
     frames = [frame("event", show(shown), shown.event.seq) for shown in page]

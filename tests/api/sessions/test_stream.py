@@ -17,7 +17,8 @@ from sessions_app.runtimes.run import TurnRun
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events, links
-from sessions_app.services.people import api_keys
+from sessions_app.services.people import api_keys, members
+from sessions_app.services.reviews import assignments, comments, verdicts
 from sessions_app.services.turns import in_flight, messages
 from tests.database_roles import as_owner
 from tests.services.build import event, user
@@ -381,6 +382,22 @@ def test_text_is_streamed_as_it_is_written_and_whoever_comes_later_gets_all_of_i
     first, begun, rest, same = asyncio.run(run())
     assert first == begun == {"request": "r1", "offset": 0, "text": "You said: "}
     assert rest == same == {"request": "r1", "offset": 10, "text": "Hello"}
+
+
+def test_readers_are_told_that_people_said_something_of_the_session(api, session):
+    rosa = members.add_member(session.workspace, "rosa@example.org", "Rosa", Role.REVIEWER, by=audit.COMMAND)[0]
+
+    async def run():
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            await opened.next("session")
+            await elsewhere(comments.add, session.pk, rosa, "Odd", by=audit.COMMAND)
+            first = await opened.next("review")
+            await elsewhere(verdicts.give, session.pk, rosa, verdicts.Said("fail"), by=audit.COMMAND)
+            second = await opened.next("review")
+            await elsewhere(assignments.assign, [session.pk], rosa, rosa, by=audit.COMMAND)
+            return first.data, second.data, (await opened.next("review")).data
+
+    assert [set(data) for data in asyncio.run(run())] == [{"detail"}] * 3
 
 
 def test_readers_at_the_same_place_share_what_is_read(api, session, monkeypatch):
