@@ -138,9 +138,9 @@ def isolated(value: str) -> str:
 
 
 @register.filter
-def one_lines(values: Iterable[Any]) -> str:
-    """Texts of strangers on one line, with commas between them."""
-    return ", ".join(one_line(value) for value in values)
+def one_lines(values: Iterable[Any], between: str = ", ") -> str:
+    """Texts of strangers on one line. Not ``join``, which escapes them: behind a filter they are escaped once more."""
+    return between.join(one_line(value) for value in values)
 
 
 @register.filter
@@ -185,9 +185,9 @@ def _basis(basis: str, amount: Decimal) -> str:
 
 
 @register.filter
-def usd(amount: Decimal | None) -> SafeString:
-    """An amount of money: ``$0.031``, exact in the title; — when it is unknown."""
-    return _titled(numbers.money(amount), numbers.dollars(amount))
+def usd(amount: Decimal | None, partial: bool = False) -> SafeString:
+    """An amount of money: ``$0.031``, exact in the title; — when it is unknown. ``partial``: at least so much."""
+    return _titled(numbers.money(amount, partial=partial), numbers.dollars(amount))
 
 
 @register.filter

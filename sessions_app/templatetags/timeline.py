@@ -414,6 +414,12 @@ def error_word(number: int) -> str:
 
 
 @register.filter
+def call_word(number: int) -> str:
+    """``call`` or ``calls``, likewise."""
+    return ngettext("call", "calls", number)
+
+
+@register.filter
 def choosing(title: str) -> str:
     """What the box before a row of the list does."""
     return gettext("Choose %(title)s") % {"title": title}

@@ -25,8 +25,11 @@ KINDS = (
     Kind("title", _("Session"), order="title"),
     Kind("run", _("Run"), "cell-strip"),
     Kind("agent", _("Agent")),
+    Kind("models", _("Models")),
     Kind("started", _("Started"), order="started"),
+    Kind("duration", _("Duration"), "right"),
     Kind("turns", _("Turns"), "right", "turns"),
+    Kind("calls", _("Tool calls"), "right"),
     Kind("tokens", _("Tokens"), "right", "tokens"),
     Kind("cost", _("Cost"), "right", "cost"),
     Kind("errors", _("Errors"), "right", "errors"),
@@ -34,6 +37,7 @@ KINDS = (
     Kind("assignee", _("Assigned to")),
     Kind("tags", _("Tags")),
     Kind("origin", _("Source")),
+    Kind("added", _("Added"), order="created"),
 )
 ALWAYS = ("title", "run")
 CHOICE = tuple(kind.name for kind in KINDS if kind.name not in ALWAYS)

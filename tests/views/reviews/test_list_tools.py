@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -131,6 +132,21 @@ def test_columns_are_each_members_own(reviewer, viewer, three):
     assert "cell-cost" in viewer.get("/sessions/").content.decode()
     reviewer.post("/sessions/columns/", {"column": ["password"]})
     assert "is no column" in words(reviewer.get("/sessions/"))
+
+
+def test_models_calls_how_long_it_took_and_when_it_came_in_can_be_shown(reviewer, three):
+    at = datetime(2026, 3, 2, 9, tzinfo=UTC)
+    Session.objects.filter(pk=three[0].pk).update(
+        model_names=["claude-opus-4-5", "m<b>"], tool_call_count=4_100, started_at=at,
+        ended_at=at + timedelta(seconds=192),
+    )  # fmt: skip
+    reviewer.post("/sessions/columns/", {"column": ["models", "calls", "duration", "added"], "query": ""})
+    page = reviewer.get("/sessions/").content.decode()
+    rows = page.split("<table", 1)[1].split("<tbody", 1)
+    assert re.findall(r'data-column="(\w+)"', rows[0]) == ["title", "run", "models", "duration", "calls", "added"]
+    for shown in ("claude-opus-4-5, m&lt;b&gt;", "3 m 12 s", "4,100", 'data-label="calls"', 'data-label="added"'):
+        assert shown in rows[1]
+    assert "sort=-created" in rows[0], "when it came in is an order of the list"
 
 
 def test_what_came_since_one_read_is_told(reviewer, viewer, three):
