@@ -15,7 +15,7 @@ from sessions_app.rendering import numbers
 
 from .calls import ends_run
 from .failures import Failures, Group
-from .findings import Finding
+from .findings import Finding, worded
 from .state import OpenCall, Summary
 
 Tone = Literal["", "wrong", "done", "quiet"]
@@ -208,9 +208,10 @@ def pieces_of(finding: Finding) -> Iterator[Piece]:
     more = finding.count - len(finding.places)
     for number, place in enumerate(finding.places):
         label = finding.label if number == 0 else ""
-        words = label or place.words or _("again")
-        if label and place.words:
-            words = _("%(rule)s: %(words)s", rule=label, words=place.words)
+        told = worded(place.words)
+        words = label or told or _("again")
+        if label and told:
+            words = _("%(rule)s: %(words)s", rule=label, words=told)
         is_last = number == len(finding.places) - 1
         said = _("and %(n)s more", n=_count(more)) if is_last and more else ""
         yield Piece(_("%(words)s:", words=words) if place.quoted else words, place.seq, place.quoted, "wrong", said)
@@ -228,7 +229,9 @@ def piece_of(group: Group) -> Piece:
     )  # fmt: skip
 
 
-OUTCOMES = {"passed": _("passed"), "failed": _("failed")}
+OUTCOMES = {
+    "passed": _("passed"), "failed": _("failed"), "unknown": _("outcome unknown"), "no result": _("no result"),
+}  # fmt: skip
 """Of a run of tests."""
 
 
@@ -238,9 +241,8 @@ def _tests(tests: dict[str, Any] | None) -> Piece:
     outcome = tests["outcome"]
     tone: Tone = "done" if outcome == "passed" else "wrong" if outcome == "failed" else ""
     runs = _("the last of %(n)s runs", n=_count(tests["runs"])) if tests["runs"] > 1 else ""
-    words = _("outcome unknown") if outcome == "unknown" else OUTCOMES.get(outcome, outcome)
     return Piece(
-        _("%(runner)s: %(outcome)s", runner=tests["with"], outcome=words),
+        _("%(runner)s: %(outcome)s", runner=tests["with"], outcome=OUTCOMES[outcome]),
         tests["seq"],
         quoted=tests["line"],
         tone=tone,

@@ -15,10 +15,22 @@ from typing import Any
 from sessions_app.changes import shell
 from sessions_app.changes.paths import is_outside, join, normal
 from sessions_app.changes.shell import Word
+from sessions_app.phrases import gettext as _
 from sessions_app.rendering.arguments import sql
 
 from .places_outside import is_scratch
 
+BY_NAME = _("a tool that deletes, by its name")
+DISK = _("overwrites a disk")
+RUNS = _("takes down what runs or is stored")
+DATA = _("deletes data")
+EVERYTHING = _("deletes everything there")
+FOLDER = _("deletes a folder outside of the working directory")
+BRANCH = _("rewrites or deletes a branch for everybody")
+CHANGES = _("throws changes away")
+FILES = _("deletes files outside of the working directory")
+SAID = (BY_NAME, DISK, RUNS, DATA, EVERYTHING, FOLDER, BRANCH, CHANGES, FILES)
+"""What a call does, as a finding says it."""
 _MAY = re.compile(
     r"\brm\b|\bgit\b.{0,200}(?:push|reset|clean|checkout|restore|stash|filter-)|\bfind\b.{0,400}(?:-delete|\brm\b)|\bdd\b"
     r"|\bmkfs|\bwipefs|\bshred\b|\bdropdb\b|\b(?:drop|truncate|delete)\s|\bdestroy|\bkubectl\b|\bhelm\b|\bdocker\b"
@@ -74,7 +86,7 @@ def destroyed(tool: str, arguments: Any, command: str, cwd: str) -> tuple[str, s
         head = command[: shell.MOST]
         return _by_command(head, _Place(cwd), 0) if _MAY.search(head) else None
     if _is_deleting(tool):
-        return "a tool that deletes, by its name", tool
+        return BY_NAME, tool
     key = sql.key_of(arguments) if isinstance(arguments, dict) else None
     return _by_sql(arguments[key]) if key else None
 
@@ -113,20 +125,20 @@ def _simple(name: str, rest: Sequence[Word], place: _Place) -> str:
     if name == "find":
         return _by_find(rest, place)
     if name == "dd":
-        return "overwrites a disk" if any(re.match(r"of=/dev/(?!null|stdout|zero)", text) for text in texts) else ""
+        return DISK if any(re.match(r"of=/dev/(?!null|stdout|zero)", text) for text in texts) else ""
     if name.startswith("mkfs"):
-        return "overwrites a disk"
+        return DISK
     if name in _CLIENTS:
         return next((found[0] for text in texts if sql.is_sql(text) and (found := _by_sql(text))), "")
     if name in _GONE and ("--help" not in texts) and (_GONE[name] == ("",) or plain[:1] and plain[0] in _GONE[name]):
         is_dry = any(text.startswith("--dry-run") for text in texts)
-        return "" if is_dry else "takes down what runs or is stored"
+        return "" if is_dry else RUNS
     if name == "aws" and plain[:2] == ["s3", "rm"] and "--recursive" in texts and "--dryrun" not in texts:
-        return "takes down what runs or is stored"
+        return RUNS
     if any(name == known and tuple(plain[: len(first)]) == first for known, first in _SEVERAL):
-        return "takes down what runs or is stored"
+        return RUNS
     if name == "redis-cli" and any(text.lower() in ("flushall", "flushdb") for text in plain):
-        return "deletes data"
+        return DATA
     return ""
 
 
@@ -136,9 +148,9 @@ def _removed(rest: Sequence[Word], place: _Place) -> str:
         return ""
     for word in rest:
         if word.text in _EVERYTHING and not (place.has_moved and word.text in _HERE):
-            return "deletes everything there"
+            return EVERYTHING
         if word.is_literal and not word.text.startswith("-") and place.is_beyond(word.text):
-            return "deletes a folder outside of the working directory"
+            return FOLDER
     return ""
 
 
@@ -146,7 +158,7 @@ def _by_git(plain: Sequence[str], texts: Sequence[str]) -> str:
     verb = plain[0] if plain else ""
     if verb == "push":
         is_forced = any(text in ("--force", "-f", "--delete", "--mirror") for text in texts)
-        return "rewrites or deletes a branch for everybody" if is_forced or any(p[:1] == "+" for p in plain[1:]) else ""
+        return BRANCH if is_forced or any(p[:1] == "+" for p in plain[1:]) else ""
     loses = (
         verb == "reset" and "--hard" in texts
         or verb == "clean" and any(re.match(r"-\w*f", text) for text in texts) and not _is_dry(texts)
@@ -154,7 +166,7 @@ def _by_git(plain: Sequence[str], texts: Sequence[str]) -> str:
         or verb == "stash" and plain[1:2] in (["drop"], ["clear"])
         or verb in ("filter-branch", "filter-repo")
     )  # fmt: skip
-    return "throws changes away" if loses else ""
+    return CHANGES if loses else ""
 
 
 def _is_dry(texts: Sequence[str]) -> bool:
@@ -169,7 +181,7 @@ def _by_find(rest: Sequence[Word], place: _Place) -> str:
         return ""
     roots = list(_before_options(rest))
     is_beyond = any(word.is_literal and place.is_beyond(word.text) for word in roots)
-    return "deletes files outside of the working directory" if is_beyond else ""
+    return FILES if is_beyond else ""
 
 
 def _before_options(words: Sequence[Word]) -> Iterator[Word]:
@@ -183,5 +195,5 @@ def _by_sql(query: str) -> tuple[str, str] | None:
     """Tables that are dropped or emptied."""
     for write in sql.writes(query):
         if write.verb in ("DROP", "TRUNCATE") or write.verb == "DELETE" and not re.search(r"\bwhere\b", query, re.I):
-            return "deletes data", str(write)
+            return DATA, str(write)
     return None

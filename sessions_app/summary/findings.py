@@ -7,11 +7,12 @@ five times is not read any more: each leaves out what is usual and harmless rath
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from sessions_app.phrases import Phrase
 from sessions_app.phrases import gettext as _
 from sessions_app.rendering import masking
 from sessions_app.rendering.arguments import secrets
@@ -19,7 +20,7 @@ from sessions_app.rendering.toolline import describe_call
 
 from .calls import CallKind
 from .commands import meant, runner
-from .destructive import destroyed
+from .destructive import SAID, destroyed
 from .lines import cut
 from .places_outside import written_outside
 
@@ -46,6 +47,14 @@ RULES = (
 )  # fmt: skip
 NAMES = tuple(rule.name for rule in RULES)
 BY_NAME = {rule.name: rule for rule in RULES}
+IN_TEXTS: dict[str, Callable[[str], Phrase]] = {
+    "in a prompt": lambda secret: _("%(secret)s in a prompt", secret=secret),
+    "in a message": lambda secret: _("%(secret)s in a message", secret=secret),
+    "in a call": lambda secret: _("%(secret)s in a call", secret=secret),
+    "in a result": lambda secret: _("%(secret)s in a result", secret=secret),
+}
+"""Where a secret stands, behind its name in the words that are stored."""
+_SAID = {str(words): words for words in SAID}
 PLACES = 3
 """Events of a rule that are kept: the first ones; all are counted."""
 WORDS, QUOTE = 60, 100
@@ -104,6 +113,15 @@ class Finding:
 
 Mark = tuple[str, str, str]
 """Rule, words and quote of what is found if the call comes to pass."""
+
+
+def worded(words: str) -> str:
+    """Words of a place as a page can say them in its language; those that are a name stay as they are."""
+    if words in _SAID:
+        return _SAID[words]
+    secret, _in, where = words.rpartition(" in a ")
+    said = IN_TEXTS.get(f"in a {where}") if secret else None
+    return said(secret) if said else words
 
 
 class Findings:

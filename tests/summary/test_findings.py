@@ -11,9 +11,10 @@ import orjson
 import pytest
 
 from sessions_app.drafts import EventDraft
+from sessions_app.phrases import Phrase, in_language
 from sessions_app.summary.card import Ending, lines_of, plain
-from sessions_app.summary.destructive import destroyed
-from sessions_app.summary.findings import NAMES, RULES
+from sessions_app.summary.destructive import SAID, destroyed
+from sessions_app.summary.findings import IN_TEXTS, NAMES, RULES, worded
 from sessions_app.summary.places_outside import written_outside
 from sessions_app.summary.secret_shapes import named_in
 from sessions_app.summary.state import Summary
@@ -250,6 +251,23 @@ def test_the_card_tells_them_with_the_desks_words_and_quotes_apart():
     )
     assert [piece.seq for piece in lines[-1].pieces] == [6, 4, 2, 1, 8]
     assert lines_of(summary, Ending(), off=NAMES)[-1].label == "Tests"
+    again = Summary(orjson.loads(orjson.dumps(summary.stored())), cwd=CWD)
+    pieces = lines_of(again, Ending())[-1].pieces
+    said = [
+        in_language(piece.text, lambda message, *_: message if "%" in message else f"[{message}]") for piece in pieces
+    ]
+    assert said[2] == "[Command that destroys]: [deletes a folder outside of the working directory]:"
+    assert said[4] == "[Tests left failing]: pytest:"
+
+
+@pytest.mark.parametrize("words", [*SAID, *(f"GitHub token {where}" for where in IN_TEXTS)])
+def test_what_a_finding_says_is_a_message_once_it_was_stored(words):
+    assert worded(f"{words}") == words and isinstance(worded(f"{words}"), Phrase)
+
+
+@pytest.mark.parametrize("words", ["", "pytest", "in a prompt", "x in a hurry", " in a "])
+def test_other_words_stay_as_they_are(words):
+    assert worded(words) == words and not isinstance(worded(words), Phrase)
 
 
 def test_what_is_kept_is_bounded():

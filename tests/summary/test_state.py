@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from sessions_app.drafts import EventDraft, ToolDraft
+from sessions_app.phrases import in_language
 from sessions_app.summary.card import Ending, lines_of, plain
 from sessions_app.summary.state import Summary
 
@@ -66,6 +67,20 @@ def test_the_card_of_a_run():
         "Went wrong: “Read: File does not exist” · “Bash: 1 failed, 2 passed in 1s” recovered",
         "Tests: make test: passed “3 passed in 1s” the last of 2 runs",
     ]
+
+
+@pytest.mark.parametrize(
+    ("events", "outcome"),
+    [
+        ([call("t", arguments="pytest")], "no result"),
+        ([call("t", arguments="pytest | tail"), result("t", "done")], "outcome unknown"),
+        ([call("t", arguments="pytest"), result("t", "2 passed in 1s")], "passed"),
+    ],
+)
+def test_how_a_test_run_ended_is_a_message(events, outcome):
+    (piece,) = next(line for line in lines_of(told([asked("Go"), *events]), Ending()) if line.label == "Tests").pieces
+    assert piece.text == f"pytest: {outcome}"
+    assert in_language(piece.text, lambda one, *_: one if "%" in one else f"[{one}]") == f"pytest: [{outcome}]"
 
 
 def test_of_alike_failures_the_place_of_the_last_is_known():

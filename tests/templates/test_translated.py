@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,14 @@ def left_in(folder: str) -> list[str]:
 def test_every_word_is_translated(folder):
     left = left_in(folder)
     assert not left, "\n" + "\n".join(left)
+
+
+def test_no_sheet_has_words_of_its_own():
+    """What a sheet adds to a page comes from the page (``attr``): gettext reads no CSS."""
+    sheets = sorted((ROOT / "static" / "css").glob("*.css"))
+    assert sheets
+    added = [said for sheet in sheets for said in re.findall(r"content:([^;}]*)", sheet.read_text(encoding="utf-8"))]
+    assert [said for said in added if re.search(r'"[^"]*[A-Za-z]{2}[^"]*"', said)] == []
 
 
 def test_sentences_have_the_values_that_they_name():

@@ -163,7 +163,7 @@ class _Page:
     def _child(self, child: Session, turn: int, seq: int) -> Span:
         status = "error" if child.phase in (Session.Phase.CRASHED, Session.Phase.TIMED_OUT) else None
         return Span(
-            "session", seq, turn, "sub-agent", first_line(str(child), 160), status, child.started_at, child.ended_at,
+            "session", seq, turn, _("sub-agent"), first_line(str(child), 160), status, child.started_at, child.ended_at,
             child=child,
         )  # fmt: skip
 
@@ -194,7 +194,7 @@ class _Lane:
         """The span of the response that an event is part of; the first one of it begins the span."""
         if self.open is None or row["request"] != self.request:
             before = self.open.ended if self.open else self.before
-            name = first_line(row["model"], 60) if row["model"] else "model request"
+            name = first_line(row["model"], 60) if row["model"] else _("model request")
             self.open = Span("request", row["seq"], row["turn"], name, began=before, is_estimated=True)
             self.request = row["request"]
             if row["depth"] and row["actor_name"]:

@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import Session
+from sessions_app.phrases import Phrase
 from sessions_app.queries.log import waterfall as queries
 from sessions_app.services import sessions as session_services
 
@@ -52,6 +53,15 @@ def test_what_a_sub_agent_did_lies_below_the_call_that_began_it(agent):
         (0, "turn", "Turn 1"), (1, "request", "model request"), (2, "call", "ask an agent"),
         (3, "request", "model request"), (4, "call", "search"),
     ]  # fmt: skip
+
+
+def test_what_the_desk_calls_a_span_is_a_message(agent):
+    session = session_with(agent, [asked("p", "Go"), call("t", "Task", {}, 1), result("t", "ok", seconds=9)])
+    child = session_services.create(agent, by=BOT, title="The scout")
+    Session.objects.filter(pk=child.pk).update(parent=session, metadata={"tool_use_id": "t"})
+    spans = queries.waterfall(session).spans
+    assert [span.kind for span in spans] == ["turn", "request", "call", "session"]
+    assert all(isinstance(span.name, Phrase) for span in spans)
 
 
 def test_the_session_of_a_sub_agent_lies_below_its_call(agent, viewer):
