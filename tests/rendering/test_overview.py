@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from decimal import Decimal
@@ -108,10 +109,27 @@ def test_the_sentence_says_what_the_picture_shows():
     buckets.counts["errors"] = [1] * 9
     buckets.errors = [Mark(seq, "", False) for seq in range(1, 10)]
     buckets.turns = [1] * 9
-    assert drawing.summary(buckets) == "9 events in 1 turn. 9 errors, at events 1, 2, 3, 4, 5 and 4 more."
+    said = drawing.summary(drawing.facts(buckets))
+    assert said == "9 events in 1 turn. 9 errors, at events 1, 2, 3, 4, 5 and 4 more."
     empty = Buckets()
     empty.grow(1)
-    assert drawing.summary(empty) == "1 event. No errors."
+    assert drawing.summary(drawing.facts(empty)) == "1 event. No errors."
+
+
+def test_the_sentence_is_said_in_another_language():
+    buckets = Buckets()
+    buckets.grow(9)
+    buckets.counts["errors"], buckets.counts["compactions"] = [1] + [0] * 8, [0, 1, 1] + [0] * 6
+    buckets.errors, buckets.compactions, buckets.costs[8] = [Mark(1, "", False)], [2, 3], Decimal("1.5")
+    in_german = {
+        "%(n)s event": "%(n)s Ereignisse", "%(events)s.": "%(events)s!", "%(n)s error": "%(n)s Fehler",
+        "%(counted)s, at event %(seq)s.": "%(counted)s bei %(seq)s!", "%(n)s compaction": "%(n)s Kürzungen",
+        "%(counted)s, at events %(seqs)s and %(last)s.": "%(counted)s bei %(seqs)s und %(last)s!",
+        "Cost %(cost)s.": "%(cost)s!",
+    }  # fmt: skip
+    facts = json.loads(json.dumps(drawing.facts(buckets)))
+    said = drawing.summary(facts).said(lambda message, many, number: in_german.get(message, message))
+    assert said == "9 Ereignisse! 1 Fehler bei 1! 2 Kürzungen bei 2 und 3! $1.50!"
 
 
 def test_an_mcp_tool_is_not_believed_by_its_name():

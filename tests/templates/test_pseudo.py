@@ -52,7 +52,6 @@ NAMES = {
     "refusals that the API answers, too": {
         "Started", "as", "date", "from", "is", "it", "no", "or", "write",
     },
-    "kept with the band of a run": {"Cost", "at", "error", "event", "events", "in", "turn"},
 }  # fmt: skip
 """Words that no message brings, and why."""
 MAY_HAVE = {
@@ -64,10 +63,6 @@ MAY_HAVE = {
     "/settings/": ["examples of what is typed"],
     "/settings/policies/new": ["names of formats, of senders, of operators"],
     "/settings/slack/": ["examples of what is typed"],
-    "PAGE/strip": ["kept with the band of a run"],
-    "PAGE?show=everything": ["kept with the band of a run"],
-    "PAGE?lens=tools&took=1.5&cost=0.25": ["kept with the band of a run"],
-    "PAGE?replay=2": ["kept with the band of a run"],
 }
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from sessions_app.models import SessionOverview
 from sessions_app.queries.log.waterfall import Span, Waterfall
 from sessions_app.rendering.overview.buckets import Buckets
-from sessions_app.rendering.overview.drawing import TIME_COLUMNS, column_of, time_scale
+from sessions_app.rendering.overview.drawing import TIME_COLUMNS, column_of, summary, time_scale
 
 
 class WaterfallQuery(BaseModel):
@@ -63,14 +63,14 @@ class Overview(BaseModel):
     def from_row(cls, row: SessionOverview, last_seq: int) -> Overview:
         buckets = Buckets.of(row.buckets) if row.buckets else Buckets()
         scale = time_scale(buckets)
-        running = buckets.running_costs()
+        running, facts = buckets.running_costs(), row.pictures.get("facts")
         return cls(
             session_id=row.pk, read_to_seq=row.seq, last_seq=last_seq, step=buckets.step,
             lanes=Lanes(**buckets.counts), turns=buckets.turns, began=_times(buckets.began),
             ended=_times(buckets.ended), costs=[None if cost is None else str(cost) for cost in running],
             columns=[None if at is None else column_of(scale, at) for at in buckets.began] if scale else None,
             errors=[OverviewError(seq=mark.seq, text=mark.text) for mark in buckets.errors],
-            summary=row.pictures.get("summary", ""),
+            summary=summary(facts) if facts else "",
         )  # fmt: skip
 
 

@@ -27,7 +27,11 @@ ROWS = 24
 """Of one page, which is a screen of them: in an order nothing leaves the page and comes back by itself."""
 OBJECT = 200
 """Characters of what a call is about that its place in the order depends on."""
-ABOUT = ("file_path", "path", "notebook_path", "filename", "command", "cmd", "url", "query", "pattern", "description")
+ABOUT = (
+    "file_path", "path", "absolute_path", "target_file", "notebook_path", "filename", "command", "cmd", "script", "url",
+    "uri", "query", "q", "pattern", "regex", "glob", "dir_path", "question", "description", "prompt", "name", "title",
+    "id",
+)  # fmt: skip
 """Members of the arguments that say what a call is about, as ``rendering.toolline`` reads them; the first counts."""
 RESULTS = ("error", "denied", "cancelled")
 LONGEST, DEAREST = timedelta(days=36_500), Decimal(10**9)

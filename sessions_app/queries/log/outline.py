@@ -11,11 +11,13 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Coalesce, Left
 
 from sessions_app.compiled import Compiled
 from sessions_app.models import Approval, Event, FileChange, Session, SessionOverview, Turn
+from sessions_app.rendering.overview.buckets import NAMED
 from sessions_app.summary.calls import kind_of
 
 from .timeline import rewinds
@@ -127,7 +129,7 @@ def _marks(session: Session, turns: list[dict[str, Any]]) -> list[Mark]:
     dearest = _dearest(session.pk, turns)
     waiting = pending_seqs(session.pk) if session.pending_approvals else []
     gone = rewinds(session.pk)
-    lines, compactions = _lines(session.pk, turns), _COMPACTIONS.first(session.pk) or []
+    lines, compactions = _lines(session.pk, turns), _compactions(session.pk, turns)
     return [
         Mark(
             index=turn["index"],
@@ -148,9 +150,35 @@ def _marks(session: Session, turns: list[dict[str, Any]]) -> list[Mark]:
     ]
 
 
+def _compactions(session_id: UUID, turns: list[dict[str, Any]]) -> list[int]:
+    """Events of the compactions among some turns in a row, as far as the overview was read. It names the first
+    ``NAMED`` of a session; of later ones it has the number in each bucket, and the events of those few are read."""
+    named = _COMPACTIONS.first(session_id) or []
+    if not turns or len(named) < NAMED or turns[-1]["last_seq"] <= named[-1]:
+        return named
+    begin, end = max(turns[0]["first_seq"], named[-1] + 1), turns[-1]["last_seq"]
+    with connection.cursor() as cursor:
+        cursor.execute(LATER_COMPACTIONS, {"session": session_id, "begin": begin, "end": end})
+        return named + [seq for (seq,) in cursor.fetchall()]
+
+
 _COMPACTIONS = Compiled[list[int]](
     lambda session_id: SessionOverview.objects.filter(pk=session_id).values_list("buckets__compactions", flat=True)[:1]
 )
+LATER_COMPACTIONS = """
+SELECT found.seq FROM sessions_app_sessionoverview o
+CROSS JOIN LATERAL (SELECT (o.buckets->>'step')::int AS step) AS size
+CROSS JOIN LATERAL jsonb_array_elements_text(o.buckets#>'{counts,compactions}') WITH ORDINALITY AS bucket(number, place)
+CROSS JOIN LATERAL (
+    SELECT seq FROM sessions_app_event
+    WHERE session_id = %(session)s AND kind = 'compaction'
+        AND seq BETWEEN greatest(%(begin)s, (bucket.place - 1) * size.step + 1)
+        AND least(%(end)s, bucket.place * size.step)
+) AS found
+WHERE o.session_id = %(session)s AND bucket.number <> '0'
+    AND bucket.place * size.step >= %(begin)s AND (bucket.place - 1) * size.step < %(end)s
+ORDER BY found.seq
+"""
 
 
 def _sub_agents(shares: Iterable[Sequence[Any]]) -> int:

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
+from sessions_app.phrases import Phrase, joined, ngettext
+from sessions_app.phrases import gettext as _
+
 from ..numbers import exact, money
 from .buckets import Buckets
 from .scale import Scale, scale_of
@@ -42,13 +45,27 @@ class Picture(TypedDict):
     """Column and event."""
 
 
+class Facts(TypedDict):
+    """What is said of a session in words, and of errors and compactions the first events."""
+
+    events: int
+    turns: int
+    """0 where they are not known: a bucket of several events knows its first."""
+    errors: int
+    error_seqs: list[int]
+    cuts: int
+    cut_seqs: list[int]
+    cost: str
+    """Empty where no price is known."""
+
+
 class Pictures(TypedDict):
     """All that is drawn of a session. ``time`` is None where no times are known."""
 
     events: Picture
     time: Picture | None
     small: Picture
-    summary: str
+    facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +88,7 @@ def pictures(buckets: Buckets, *, is_least: bool = False) -> Pictures:
     return {
         "events": _picture(columns), "time": _picture(by_time(buckets, scale)) if scale else None,
         "small": {"columns": len(small), "body": body(small, SMALL_BYTES, SMALL_NEEDLES), "slices": []},
-        "summary": summary(buckets, is_least=is_least),
+        "facts": facts(buckets, is_least=is_least),
     }  # fmt: skip
 
 
@@ -232,29 +249,49 @@ def slices(columns: Columns) -> list[list[int]]:
     return [[at, columns.first_seqs[at]] for at in range(0, len(columns), step)]
 
 
-def summary(buckets: Buckets, *, is_least: bool = False) -> str:
-    """What the picture shows, in a sentence or three."""
-    number = sum(buckets.counts["errors"])
-    turns = len({turn for turn in buckets.turns if turn})
-    parts = [f"{exact(buckets.seq)} event{'s' * (buckets.seq != 1)}."]
-    if buckets.step == 1 and turns:
-        parts = [f"{exact(buckets.seq)} event{'s' * (buckets.seq != 1)} in {turns} turn{'s' * (turns != 1)}."]
-    parts.append(_listed("error", number, [mark.seq for mark in buckets.errors]))
-    if cuts := sum(buckets.counts["compactions"]):
-        parts.append(_listed("compaction", cuts, buckets.compactions))
+def facts(buckets: Buckets, *, is_least: bool = False) -> Facts:
+    """What the sentence about a run says."""
     cost = buckets.running_costs()[-1] if len(buckets) else None
-    if cost is not None:
-        parts.append(f"Cost {money(cost, partial=is_least)}.")
-    return " ".join(parts)
+    return {
+        "events": buckets.seq,
+        "turns": len({turn for turn in buckets.turns if turn}) if buckets.step == 1 else 0,
+        "errors": sum(buckets.counts["errors"]), "error_seqs": [mark.seq for mark in buckets.errors[:LISTED]],
+        "cuts": sum(buckets.counts["compactions"]), "cut_seqs": buckets.compactions[:LISTED],
+        "cost": "" if cost is None else money(cost, partial=is_least),
+    }  # fmt: skip
 
 
-def _listed(noun: str, number: int, seqs: Sequence[int]) -> str:
+def summary(said: Facts) -> Phrase:
+    """What the picture shows, in a sentence or three."""
+    events, turns, errors, cuts = said["events"], said["turns"], said["errors"], said["cuts"]
+    counted = ngettext("%(n)s event", "%(n)s events", events, n=exact(events))
+    if turns:
+        of_turns = ngettext("%(n)s turn", "%(n)s turns", turns, n=exact(turns))
+        parts = [_("%(events)s in %(turns)s.", events=counted, turns=of_turns)]
+    else:
+        parts = [_("%(events)s.", events=counted)]
+    if errors:
+        of_errors = ngettext("%(n)s error", "%(n)s errors", errors, n=exact(errors))
+        parts.append(_listed(of_errors, errors, said["error_seqs"]))
+    else:
+        parts.append(_("No errors."))
+    if cuts:
+        of_cuts = ngettext("%(n)s compaction", "%(n)s compactions", cuts, n=exact(cuts))
+        parts.append(_listed(of_cuts, cuts, said["cut_seqs"]))
+    if said["cost"]:
+        parts.append(_("Cost %(cost)s.", cost=said["cost"]))
+    return joined(" ", parts)
+
+
+def _listed(counted: Phrase, number: int, seqs: Sequence[int]) -> Phrase:
     """``2 errors, at events 12 and 40.``"""
-    if not number:
-        return f"No {noun}s."
-    if number == 1 and seqs:
-        return f"1 {noun}, at event {seqs[0]}."
-    shown = [str(seq) for seq in seqs[:LISTED]]
-    rest = number - len(shown)
-    words = f"{', '.join(shown)} and {rest} more" if rest else f"{', '.join(shown[:-1])} and {shown[-1]}"
-    return f"{exact(number)} {noun}s, at events {words}."
+    shown = [str(seq) for seq in seqs]
+    if not shown:
+        return _("%(counted)s.", counted=counted)
+    if number == 1:
+        return _("%(counted)s, at event %(seq)s.", counted=counted, seq=shown[0])
+    if rest := number - len(shown):
+        first = ", ".join(shown)
+        return _("%(counted)s, at events %(seqs)s and %(n)s more.", counted=counted, seqs=first, n=exact(rest))
+    first, last = ", ".join(shown[:-1]), shown[-1]
+    return _("%(counted)s, at events %(seqs)s and %(last)s.", counted=counted, seqs=first, last=last)

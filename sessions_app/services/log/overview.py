@@ -20,7 +20,7 @@ from sessions_app.rendering.overview import drawing
 from sessions_app.rendering.overview.buckets import NAMED, Buckets, Mark, lanes_of
 from sessions_app.rendering.text import first_line
 
-VERSION = 3
+VERSION = 4
 """Of the buckets and of what is drawn of them."""
 EVENTS_AT_ONCE = 100_000
 """Events that one request reads: about half a second."""

@@ -16,11 +16,12 @@ from django.views.decorators.http import require_safe
 from sessions_app.models import Session, SessionOverview
 from sessions_app.queries.log import overview as queries
 from sessions_app.rendering.overview.buckets import COUNTED, Buckets
-from sessions_app.rendering.overview.drawing import HEIGHT, Picture
+from sessions_app.rendering.overview.drawing import HEIGHT, Picture, summary
 from sessions_app.services.log import overview as overviews
 
 from .. import access
 from ..pages import page_or_fragment
+from ..translated import translated
 from .addresses import session_at
 
 AXES = ("events", "time")
@@ -51,6 +52,11 @@ class Strip:
         return HEIGHT
 
     @property
+    def is_least(self) -> bool:
+        """Whether what was spent so far is at least what is known of it."""
+        return overviews.is_least(self.session)
+
+    @property
     def links(self) -> Iterator[tuple[int, int, int]]:
         """Where each slice begins, how wide it is, and its first event."""
         starts = self.picture["slices"] if self.picture else []
@@ -68,9 +74,13 @@ def _strip(session: Session, overview: SessionOverview | None, asked: QueryDict)
     axis = asked.get("axis", AXES[0])
     axis = axis if axis in AXES and drawn.get(axis) else AXES[0]
     return Strip(
-        session, drawn.get(axis), axis, bool(drawn.get("time")), drawn.get("summary", ""),
+        session, drawn.get(axis), axis, bool(drawn.get("time")), _summary(drawn),
         overviews.is_current(overview, session), overview.seq if overview else 0,
     )  # fmt: skip
+
+
+def _summary(drawn: Any) -> str:
+    return str(translated(summary(drawn["facts"]))) if drawn else ""
 
 
 @require_safe
@@ -82,6 +92,7 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
     buckets = Buckets.of(overview.buckets) if overview.buckets else Buckets()
     context: dict[str, Any] = {"session": session, "strip": _strip(session, overview, request.GET)}
     context |= {"stretches": list(stretches(buckets)), "errors": buckets.errors, "lanes": LANES.values()}
+    context["all_errors"] = sum(buckets.counts["errors"])
     response = page_or_fragment(request, "sessions/strip/index.html", "sessions/strip/_strip.html", context)
     if buckets.compactions:
         response.headers["HX-Trigger"] = "cuts-known"  # the outline says so of each turn
@@ -134,8 +145,9 @@ def small(request: access.DeskRequest) -> HttpResponse:
         if session.last_seq and not overviews.is_current(overview, session) and room > 0:
             room -= session.last_seq - (overview.seq if overview else 0)
             overview = overviews.read_on(session)
-        if overview and (drawn := overview.pictures) and overview.seq == session.last_seq:
-            strips.append({"session": session, "picture": drawn["small"], "summary": drawn["summary"]})
+        if overview and overview.version == overviews.VERSION and overview.seq == session.last_seq:
+            drawn = overview.pictures
+            strips.append({"session": session, "picture": drawn["small"], "summary": _summary(drawn)})
     return render(request, "sessions/strip/_small.html", {"strips": strips, "height": HEIGHT})
 
 

@@ -93,8 +93,8 @@ export function keydown(event) {
 }
 
 // What lies under the pointer.
-const money = (cost) => (cost === null || cost === undefined ? null : gettext("$%(amount)s so far", {
-  amount: Number(cost) < 1 ? Number(Number(cost).toPrecision(2)) : Number(cost).toFixed(2),
+const money = (cost) => (cost === null || cost === undefined ? null : gettext("%(cost)s so far", {
+  cost: `${strip().dataset.least ?? ""}$${Number(cost) < 1 ? Number(Number(cost).toPrecision(2)) : Number(cost).toFixed(2)}`,
 }));
 
 async function point(event) {

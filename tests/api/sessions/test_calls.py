@@ -43,6 +43,15 @@ def test_calls_come_as_they_were_made_or_in_the_order_that_is_asked_for(api, wor
     ]  # fmt: skip
 
 
+def test_by_object_they_are_in_order_whatever_their_agent_calls_a_path(api, session):
+    append(
+        session, user(), made("c1", "read_file", absolute_path="b.py"), made("c2", "read_file", target_file="c.py"),
+        made("c3", "fetch", uri="a.example"), made("c4", "Read", file_path="d.py"), made("c5", "odd"),
+    )  # fmt: skip
+    found = api.all(f"sessions/{session.pk}/calls", {"sort": "object", "limit": 2})
+    assert [one["object"] for one in found] == ["a.example", "b.py", "c.py", "d.py", ""]
+
+
 def test_requests_say_what_each_was_sent_used_and_cost(api, worked):
     first, second = api.all(f"sessions/{worked.pk}/requests", {"limit": 1})
     assert (first["model"], first["context_tokens"], first["usage"]["output_tokens"]) == (OPUS, 10_000, 100)

@@ -56,6 +56,17 @@ def test_what_it_cost_with_the_sessions_that_it_started(viewer, agent, spent):
         assert "≥ $5.77 together with the session that it started" in shown(viewer, spent, **headers).text
 
 
+def test_of_one_request_it_speaks_of_one(viewer, agent, spent):
+    other = session_with(agent, [asked("p", "Go")])
+    rows = ModelRequest.objects.filter(session=spent).order_by("seq")
+    first, second = rows.values_list("key", flat=True)[:2]
+    rows.filter(key=first).update(counted_in=other)
+    rows.filter(key=second).update(cost_within=1)
+    text = shown(viewer, spent).text
+    assert "1 more request stands in an earlier session as well and is counted there." in text
+    assert "1 request has no amount of its own: one that the recorder states for several covers it." in text
+
+
 def test_what_at_least_means_is_told_with_a_key(viewer, spent):
     page = shown(viewer, spent)
     assert page.all("summary")

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.models import SessionOverview
+from sessions_app.models import Session, SessionOverview
 from sessions_app.services.log import overview
 from sessions_app.views.session import strip as views
 
@@ -78,6 +78,25 @@ def test_the_page_of_it_is_a_table_of_bounded_length(viewer, agent, session):
     content = answer.content.decode()
     assert "<script>alert" not in content and "\u202e" not in content and "\x1b" not in content
     assert {"e-10", "e-26"} <= {(link.get("href") or "").partition("#")[2] for link in page.all("a")}
+
+
+def test_where_some_has_no_price_what_was_spent_so_far_is_at_least_so_much(viewer, agent, session):
+    known = viewer.get(f"{path_of(session)}/strip")
+    assert "$1.25" in Page(known.content).text and "≥" not in Page(known.content).text
+    Session.objects.filter(pk=session.pk).update(unpriced_tokens=5)
+    page = Page(viewer.get(f"{path_of(session)}/strip").content)
+    assert "Cost ≥ $1.25." in page.text and "≥ $0.25" in page.text
+    assert strip_in(Page(viewer.get(path_of(session)).content))["data-least"] == "≥ "
+
+
+def test_the_page_of_it_says_of_how_many_errors_it_lists_the_first(viewer, agent, monkeypatch):
+    long = session_with(agent, run(20))
+    assert "The first" not in Page(viewer.get(f"{path_of(long)}/strip").content).text
+    SessionOverview.objects.all().delete()
+    monkeypatch.setattr(overview, "NAMED", 3)
+    page = Page(viewer.get(f"{path_of(long)}/strip").content)
+    assert "The first 3 of 5." in page.text
+    assert f"{path_of(long)}?lens=tools&is=failed" in [link.get("href") for link in page.all("a")]
 
 
 def test_a_session_without_events_has_no_band(viewer, agent):

@@ -6,7 +6,9 @@ import re
 
 import pytest
 
+from sessions_app.models import SessionOverview
 from sessions_app.queries.log import outline
+from sessions_app.rendering.overview import buckets
 from sessions_app.services.log import file_changes, overview
 from tests.html import on_one_line
 
@@ -58,3 +60,22 @@ def test_the_outline_asks_once_more_when_files_and_overview_were_read(viewer, bu
     for piece, event in (("files/link", "files-known"), ("strip", "cuts-known")):
         answer = viewer.get(f"{path_of(busy)}/{piece}", headers={"HX-Request": "true"})
         assert answer.headers["HX-Trigger"] == event and f"{event} from:body once" in asks, piece
+
+
+def test_compactions_beyond_those_that_are_named_are_marked_too(agent, monkeypatch):
+    """Of a session with very many the overview names the first; of the others it has a number in each bucket."""
+    turns = [(1, 0), (2, 2), (3, 1), (4, 0), (5, 3), (6, 1)]
+    busy = session_with(agent, [
+        event for index, cuts in turns for event in (
+            asked(f"p{index}", f"Part {index}"), said(f"m{index}", "Begun"),
+            *(other(f"c{index}.{number}", "compaction", "In short") for number in range(cuts)),
+        )
+    ])  # fmt: skip
+    for most in (buckets.MOST, 4):
+        monkeypatch.setattr(buckets, "MOST", most)
+        for module in (outline, overview):
+            monkeypatch.setattr(module, "NAMED", 2)
+        SessionOverview.objects.all().delete()
+        overview.read_on(busy)
+        assert {index: cuts for index, (cuts, _, _) in told(busy).items()} == dict(turns), most
+        assert [mark.compactions for mark in outline.after(busy, 4).marks] == [3, 1]
