@@ -13,13 +13,14 @@ LOOKED_AT = 16_000
 DEEPEST = 40
 """What is taken off of one prompt: each of a thousand files before it would be looked for in all the rest, 0.5 s."""
 _TASK = re.compile(
-    r"<(task|issue|user_query|user_request|query|request|question|goal|objective|prompt)>\s*(?=\S)"
+    r"<(task|issue|issue_description|pr_description|problem_statement|user_query|user_request|query|request|question|goal|"
+    r"objective|prompt)>\s*(?=\S)"
     r"(?P<said>.*?)(?:</\1>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 _AROUND = (
     r"(?:[a-z]{1,20}[-_]){0,3}(?:context|instructions|details|reminder|caveat|selection)|system|permissions|"
-    r"ide_\w{1,40}|local-command-\w{1,40}|additional_data|attached_files|command-message|attachments?|files?|"
+    r"ide_\w{1,40}|local-command-\w{1,40}|additional_data|(?:attached|uploaded)_files|command-message|attachments?|files?|"
     r"documents?|rules|info|env"
 )
 _SECTION = re.compile(rf"\s*<({_AROUND})(?:\s[^<>]{{0,200}})?>.*?(?:</\1>\s*|\Z)", re.IGNORECASE | re.DOTALL)
@@ -33,6 +34,8 @@ _OF_GOAL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """Headings of a prompt that is written in parts."""
+_ISSUE = re.compile(r"\A[^<>]{0,400}?^ISSUE:[ \t]*\n\s*(?=\S)", re.MULTILINE)
+"""What SWE-agent says before the issue that is to be solved."""
 _TAG = re.compile(r"</?[a-z][\w-]{0,40}(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
 _CUT_TAG = re.compile(r"<[^<>]{0,60}$")
 _MARKUP = re.compile(r"^(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
@@ -70,7 +73,8 @@ def begins_wrapped(prompt: str) -> bool:
 
 def _is_wrapped(head: str) -> bool:
     """Whether there is anything to unwrap: most prompts are shown as they begin."""
-    return begins_wrapped(head) or "\\n" in head or len(head.lstrip().partition("\n")[0]) > 200
+    is_long = len(head.lstrip().partition("\n")[0]) > 200
+    return begins_wrapped(head) or "\\n" in head or is_long or _ISSUE.match(head) is not None
 
 
 def _unwrapped(text: str) -> str:
@@ -82,6 +86,8 @@ def _unwrapped(text: str) -> str:
     if section := _SECTION.match(text):
         rest = text[section.end() :]
         return rest if _says_more(rest) else text
+    if issue := _ISSUE.match(text):
+        return text[issue.end() :]
     first = next(filter(_says, text.split("\n", 8)[:8]), "")
     goal = _OF_GOAL.search(text) if _OF_CONTEXT.match(first) else None
     return _MARKUP.sub("", text[goal.end() :]) if goal and _says_more(text[goal.end() :]) else text

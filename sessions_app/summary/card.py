@@ -84,7 +84,7 @@ def lines_of(
     lines = [
         Line(_("Asked"), list(_asked(summary))),
         Line(_("Did"), list(_did(summary, changed))),
-        Line(_("Ended"), [_ended(summary, ending)]),
+        Line(_("Ended"), list(_ended(summary, ending))),
         Line(_("Went wrong"), list(_wrong(summary.failures, ending.reported_errors))),
         Line(_("Tests"), [_tests(summary.tests)]),
     ]
@@ -158,7 +158,15 @@ CALLS: dict[How, Phrase] = {
 """Before the call that a session ended with."""
 
 
-def _ended(summary: Summary, ending: Ending) -> Piece:
+def _ended(summary: Summary, ending: Ending) -> Iterator[Piece]:
+    """How it ended; behind the last message of the agent that calls came later, which it says nothing of."""
+    yield _end(summary, ending)
+    if how_ended(summary, ending) == "said" and not ending.goes_on and summary.last > _last(summary)[0]:
+        last = summary.last
+        yield Piece(_("then calls without a message, the last at event %(n)s", n=_count(last)), last)
+
+
+def _end(summary: Summary, ending: Ending) -> Piece:
     how = how_ended(summary, ending)
     said, prompt = _last(summary)
     if how in CALLS and (call := _left(summary)):

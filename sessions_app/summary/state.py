@@ -198,7 +198,7 @@ class Summary:
         tool = event.tool or ToolDraft()
         name = tool.name or ""
         kind, short = _known(name)
-        counted = self.counts.setdefault(kind, [0, seq])
+        counted = self.counts.setdefault("other" if _looks(kind, tool.arguments) else kind, [0, seq])
         counted[0] += 1
         command = command_of(name, tool.arguments) if kind == "command" else ""
         self._look_for_secrets(seq, "in a call", *texts_in(tool.arguments))
@@ -295,6 +295,11 @@ class Summary:
 def _known(name: str) -> tuple[CallKind, str]:
     """What calls of a tool are, and its name as it is kept."""
     return kind_of(name), cut(name, TOOL)
+
+
+def _looks(kind: CallKind, arguments: Any) -> bool:
+    """Whether a call of a tool that edits files only shows one, as that of Anthropic's text editor may."""
+    return kind == "edit" and isinstance(arguments, dict) and arguments.get("command") == "view"
 
 
 def _checksum(path: str) -> str:

@@ -30,6 +30,18 @@ from sessions_app.summary.outcomes import outcome
         ("Mend this:\nTraceback (most recent call last)\n", "Mend this: Traceback (most recent call last)"),
         ("Context:\nYou mend gates.", "You mend gates."),
         ("<git-context>\nBranch: main\n</git-context>\n\nMend the gate.", "Mend the gate."),
+        (
+            "<uploaded_files>\n/w/gate\n</uploaded_files>\nI've uploaded a repository in gate. Consider this:\n\n"
+            "<issue_description>\nThe gate sticks.\nIt should not.\n</issue_description>\nCan you help me?",
+            "The gate sticks.",
+        ),
+        ("<uploaded_files>\n/w\n</uploaded_files>\nMend the gate.", "Mend the gate."),
+        (
+            "We're currently solving the following issue within our repository. Here's the issue text:\nISSUE:\n"
+            "The gate sticks\n\nINSTRUCTIONS:\nMend it.",
+            "The gate sticks",
+        ),
+        ("The ISSUE: a gate\nsticks", "The ISSUE: a gate sticks"),
         ("???", "???"),
         ("", ""),
     ],

@@ -83,6 +83,19 @@ def test_how_a_test_run_ended_is_a_message(events, outcome):
     assert in_language(piece.text, lambda one, *_: one if "%" in one else f"[{one}]") == f"pytest: [{outcome}]"
 
 
+def test_calls_behind_the_last_message_are_told():
+    events = [asked("Go"), said("I will look."), call("a", arguments="ls"), result("a", "x")]
+    assert "Ended: “I will look.” · then calls without a message, the last at event 4" in card(events)
+    assert "then calls" not in card([*events, said("Done.")])
+    assert "then calls" not in card(events, goes_on=True)
+    assert "then calls" not in card(events[:3]), "it broke off in that one"
+
+
+def test_to_look_at_a_file_is_no_edit():
+    looks = call("a", "str_replace_editor", {"command": "view", "path": "/srv/gate.py"})
+    assert "Did: 1 other call" in card([asked("Go"), looks, result("a", "x"), said("Seen.")])
+
+
 def test_of_alike_failures_the_place_of_the_last_is_known():
     events = [asked("Go")]
     for number in range(3):

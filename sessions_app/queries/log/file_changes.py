@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Case, When
+
 from sessions_app.changes.change import Change
 from sessions_app.changes.history import History, NetDiff
 from sessions_app.changes.paths import stored
@@ -86,8 +88,10 @@ def files_of(session_id: UUID, after: str = "") -> Files:
 
 
 def first_files(session_id: UUID, count: int) -> list[ChangedFile]:
-    """So many files that were changed at most, in the order of their paths."""
-    return list(ChangedFile.objects.filter(session_id=session_id).exclude(kind="failed").order_by("path")[:count])
+    """So many files that were changed at most, in the order of their paths; first those of which the text is known."""
+    is_named_only = Case(When(kind__in=("shell", "stated"), then=1), default=0)
+    found = ChangedFile.objects.filter(session_id=session_id).exclude(kind="failed")
+    return list(found.order_by(is_named_only, "path")[:count])
 
 
 def file_at(session: Session, path: str, until: int | None = None, since: int = 0) -> FileView | None:

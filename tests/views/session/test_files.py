@@ -56,6 +56,25 @@ def test_the_tree_names_every_file_with_its_sums(viewer, edited):
         assert words in page.text
 
 
+def test_the_card_names_what_was_edited_before_what_commands_wrote(viewer, agent):
+    session = session_with(agent, [
+        asked("p", "Go"), call("1", "Bash", {"command": "touch aa.txt ab.txt"}), result("1"),
+        *edit("2", "/w/zz.py", "one", "two"),
+    ], **CWD)  # fmt: skip
+    file_changes.read_on(session.pk)
+    page = Page(viewer.get(path_of(session)).content)
+    assert "zz.py +1 −1 by commands: aa.txt ab.txt" in page.text
+
+
+def test_the_tree_marks_what_a_command_wrote_last(viewer, agent):
+    session = session_with(agent, [
+        asked("p", "Go"), *edit("1", "/w/a.py", "one", "two"), *edit("2", "/w/b.py", "one", "two"),
+        call("3", "Bash", {"command": "sed -i s/a/b/ b.py"}), result("3"),
+    ], **CWD)  # fmt: skip
+    marks = shown(viewer, session).all("span", title="A command wrote it last: what it holds since is not known")
+    assert len(marks) == 1
+
+
 def test_a_file_shows_what_differs_over_the_session_and_who_made_it(viewer, edited):
     page = shown(viewer, edited, "?path=src/app/a.py")
     text = page.text.partition("src/app/a.py edited")[2]
