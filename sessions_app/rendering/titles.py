@@ -34,8 +34,11 @@ _OF_GOAL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """Headings of a prompt that is written in parts."""
-_ISSUE = re.compile(r"\A[^<>]{0,400}?^ISSUE:[ \t]*\n\s*(?=\S)", re.MULTILINE)
-"""What SWE-agent says before the issue that is to be solved."""
+_ISSUE = re.compile(
+    r"\A(?:[^<>]{0,400}?^ISSUE:[ \t]*\n|We're currently solving the following issue [^<>]{0,120}?\bISSUE:)\s*(?=\S)",
+    re.MULTILINE,
+)
+"""What SWE-agent says before the issue that is to be solved, also as the title of a session, which is one line."""
 _TAG = re.compile(r"</?[a-z][\w-]{0,40}(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
 _CUT_TAG = re.compile(r"<[^<>]{0,60}$")
 _MARKUP = re.compile(r"^(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")

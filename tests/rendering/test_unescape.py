@@ -69,6 +69,9 @@ def test_hostile_escapes_end(unit: str) -> None:
          "Mend the fence in the yard."),
         ("<instructions>Be brief.</instructions>\nMend the fence", "Mend the fence"),
         ('"<context>\\nThe repository is yours\\n</context>\\n<', "The repository is yours"),
+        ("We're currently solving the following issue within our repository. Here's the issue text: ISSUE: "
+         "The gate sticks",
+         "The gate sticks"),
         ("<<<>>>", "<<<>>>"),
         ("", ""),
     ],

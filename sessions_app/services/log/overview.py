@@ -19,13 +19,15 @@ from sessions_app.models import Session, SessionOverview
 from sessions_app.rendering.overview import drawing
 from sessions_app.rendering.overview.buckets import NAMED, Buckets, Mark, lanes_of
 from sessions_app.rendering.text import first_line
+from sessions_app.summary.lines import reason
+from sessions_app.summary.state import SAYS_NOTHING
 
 VERSION = 4
 """Of the buckets and of what is drawn of them."""
 EVENTS_AT_ONCE = 100_000
 """Events that one request reads: about half a second."""
-WORDS = 160
-"""Characters of what an error says."""
+WORDS, LOOKED_AT = 160, 4_000
+"""Bytes of what an error says, and characters in which the line is looked for that says why."""
 
 EVENTS = """
 SELECT (seq - 1) / %(step)s, kind, depth > 0, coalesce(left(tool_name, 100), ''), tool_server IS NOT NULL, count(*),
@@ -37,8 +39,8 @@ SELECT seq FROM sessions_app_toolcall WHERE session_id = %(session)s AND seq <= 
 ORDER BY seq
 """
 WORDS_OF = """
-SELECT e.seq, coalesce(nullif(btrim(left(r.text, 600)), ''), nullif(btrim(left(e.text, 600)), ''),
-    left(e.data ->> 'subtype', 600), e.tool_name, '')
+SELECT e.seq, coalesce(nullif(btrim(left(r.text, %(most)s)), ''), nullif(btrim(left(e.text, %(most)s)), ''), ''),
+    coalesce(left(e.data ->> 'subtype', 600), e.tool_name, '')
 FROM sessions_app_event e
 LEFT JOIN sessions_app_toolcall t ON t.session_id = %(session)s AND t.seq = e.seq
 LEFT JOIN sessions_app_event r ON r.session_id = %(session)s AND r.seq = t.result_seq
@@ -143,10 +145,15 @@ def _add_failed(buckets: Buckets, asked: _Asked, new_errors: list[int]) -> None:
     known = {mark.seq: mark for mark in buckets.errors}
     events = {*(mark.seq for mark in buckets.errors if mark.is_event), *new_errors}
     wanted = sorted({*failed[:NAMED], *events})[:NAMED]
-    said = dict(asked.rows(WORDS_OF, seqs=[seq for seq in wanted if seq not in known]))
-    buckets.errors = [
-        known.get(seq) or Mark(seq, first_line(said.get(seq, ""), WORDS), seq in events) for seq in wanted
-    ]
+    new = asked.rows(WORDS_OF, seqs=[seq for seq in wanted if seq not in known], most=LOOKED_AT)
+    said = {seq: _why(text, other) for seq, text, other in new}
+    buckets.errors = [known.get(seq) or Mark(seq, said.get(seq, ""), seq in events) for seq in wanted]
+
+
+def _why(text: str, other: str) -> str:
+    """The line of an error that says why, as the card of the run has it; its kind or tool where none does."""
+    line = reason(text, None, WORDS)
+    return line if line.strip(".: ").casefold() not in SAYS_NOTHING else first_line(other or line, WORDS)
 
 
 def _add_costs(buckets: Buckets, asked: _Asked) -> None:

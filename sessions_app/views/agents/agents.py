@@ -20,6 +20,8 @@ from ..list_columns import Column
 from ..tables import page_number
 
 SESSIONS = 25
+FEW = 10
+"""Sessions of an agent below which those with errors are a number: 100 % of one says no more than that."""
 COLUMNS = (
     (_("Agent"), "", "name"), (_("Last seen"), "", "seen"), (_("Sessions a day"), "", ""),
     (_("Sessions"), "right", "sessions"), (_("With errors"), "right", "errors"), (_("Findings"), "", "findings"),
@@ -56,7 +58,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     off = request.member.workspace.rules_off
     listed = agent_list.page_of(request.member.workspace_id, asked, page_number(request.GET), off)
     context = {"asked": asked, "listed": listed, "page": listed.page, "rows": listed.rows, "columns": _columns(asked)}
-    context |= {"earlier": "", "next": ""}
+    context |= {"earlier": "", "next": "", "few": FEW}
     if listed.page.has_previous():
         context["earlier"] = asked.query(page=f"{listed.page.previous_page_number()}")
     if listed.page.has_next():

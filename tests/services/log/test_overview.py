@@ -50,8 +50,17 @@ def test_each_lane_counts_its_kind_of_event(session):
         "person": 1, "agent": 2, "read": 2, "write": 1, "run": 1, "ask": 1, "other": 1, "subagent": 3, "errors": 2,
         "compactions": 1,
     }  # fmt: skip
-    assert [(mark.seq, mark.text) for mark in found.errors] == [(7, "exit 1"), (15, "overloaded")]
+    assert [(mark.seq, mark.text) for mark in found.errors] == [(7, "tail"), (15, "overloaded")]
     assert found.compactions == [14] and found.counts["errors"][6] == found.counts["errors"][14] == 1
+
+
+def test_of_an_error_the_line_is_told_that_says_why(session):
+    append(
+        session, user(), call("1", "Bash"),
+        result("1", "error", text="% Total    % Received\n╭───╮\nfatal: no such gate"),
+        event("error", text="error", data={"subtype": "api_error"}), call("2", "Bash"), result("2", "error"),
+    )  # fmt: skip
+    assert [mark.text for mark in read(session).errors] == ["fatal: no such gate", "api_error", "Bash"]
 
 
 def test_what_is_read_piece_by_piece_is_what_is_read_at_once(agent, monkeypatch):

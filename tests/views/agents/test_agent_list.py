@@ -43,6 +43,15 @@ def test_the_address_says_which_agents_in_which_order(viewer, three, query, foun
     assert names(viewer.get(f"/agents/?{query}")) == found
 
 
+def test_of_few_sessions_those_with_errors_are_a_number_and_no_alarm(viewer, three, workspace):
+    page = viewer.get("/agents/?q=adder")
+    assert "1 of 1" in words(page) and "100 %" not in words(page) and "right is-wrong" not in page.content.decode()
+    busy = agents.get_or_create_agent(workspace.id, "Dingo")
+    for number in range(10):
+        session_of(busy, "One", errors=int(number < 2))
+    assert "20 %" in words(viewer.get("/agents/?q=dingo"))
+
+
 def test_errors_come_first_where_they_are_asked_for(viewer, three):
     page = viewer.get("/agents/?sort=-errors")
     assert names(page)[0] == "adder" and 'aria-sort="descending"' in page.content.decode()
