@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from uuid import UUID
 
 import orjson
@@ -10,6 +11,7 @@ from sessions_app.prepared import Statement, run
 
 CHANNEL = "countersign"
 SEND = Statement("SELECT pg_notify(%s, %s)")
+SEND_EACH = Statement("SELECT pg_notify(%s, notice) FROM unnest(%s::text[]) AS notice")
 
 
 def session_changed(session_id: UUID, last_seq: int) -> None:
@@ -26,11 +28,16 @@ def approval_changed(approval_id: UUID, session_id: UUID, workspace_id: UUID) ->
     send({"approval": str(approval_id), "session": str(session_id), "workspace": str(workspace_id)})
 
 
-def review_changed(session_id: UUID) -> None:
-    """Tell the readers of a session that people said something of it, or who is to review it."""
-    send({"session": str(session_id), "review": str(session_id)})
+def reviews_changed(session_ids: Iterable[UUID]) -> None:
+    """Tell the readers of each session that people said something of it, or who is to review it."""
+    notices = [_text({"session": str(id_), "review": str(id_)}) for id_ in session_ids]
+    run(SEND_EACH, [CHANNEL, notices])
 
 
 def send(message: dict[str, object]) -> None:
     """Send one notice: ``{KIND: ID, ...}``, at most 8,000 bytes as JSON (a limit of NOTIFY)."""
-    run(SEND, [CHANNEL, orjson.dumps(message).decode()])
+    run(SEND, [CHANNEL, _text(message)])
+
+
+def _text(message: dict[str, object]) -> str:
+    return orjson.dumps(message).decode()

@@ -36,8 +36,7 @@ def assign(session_ids: Collection[UUID], assignee: Member | None, member: Membe
     rows = here.select_for_update(of=("self",)).values_list("pk", "assignee_id")
     changed = [pk for pk, before in rows if before != (assignee.pk if assignee else None)]
     Session.objects.filter(pk__in=changed).update(assignee=assignee)
-    for pk in changed:
-        notify.review_changed(pk)
+    notify.reviews_changed(changed)
     audit.record_each(member.workspace_id, [
         audit.Said(by, "session.assigned", ("session", pk), {"to": str(assignee) if assignee else None})
         for pk in changed

@@ -168,7 +168,7 @@ def _record(action: str, comment: Comment, by: audit.Actor) -> None:
     """Without its text, which may quote the session: nothing is ever deleted from the audit log. Who has the session
     open is told that there is something new.
     """
-    notify.review_changed(comment.session_id)
+    notify.reviews_changed([comment.session_id])
     audit.record(
         comment.workspace_id, by, action, subject=("session", comment.session_id), comment=str(comment.pk),
         first_seq=comment.first_seq, last_seq=comment.last_seq, reply=comment.parent_id is not None,

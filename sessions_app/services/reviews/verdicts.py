@@ -120,7 +120,7 @@ def _record(action: str, made: Verdict, by: audit.Actor, before: Verdict | None)
     """The note stays out of the audit log, which nothing is ever deleted from: it may quote the session. Who has the
     session open is told that there is something new.
     """
-    notify.review_changed(made.session_id)
+    notify.reviews_changed([made.session_id])
     audit.record(
         made.workspace_id, by, action, subject=("session", made.session_id), verdict=made.says,
         before=before.says if before else None, scores={one["name"]: one["value"] for one in made.scores},

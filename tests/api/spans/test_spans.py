@@ -76,6 +76,7 @@ def test_a_packed_body_and_json_tell_the_same(api, workspace):
             '"resourceSpans" stands in an object more than',
         ),
         (b'{"resourceSpans": [{"scopeSpans" :[], "x": ":", "scopeSpans": []}]}', JSON, "", 400, "more than once"),
+        (b'{"resourceSpans": [{"": 1, "": 2}]}', JSON, "", 400, '"" stands in an object'),
         (b"{}", "text/plain", "", 415, PROTOBUF),
         (b"{}", JSON, "br", 415, "gzip"),
         (BODY, PROTOBUF, "br", 415, "gzip"),

@@ -82,6 +82,13 @@ def test_a_value_that_cannot_be_written_again_is_looked_at_more_closely():
     ]
 
 
+def test_a_name_without_letters_that_stands_twice_is_reported():
+    notes = Notes()
+
+    assert tree.parse_json(b'{"a": {"": 1, "": 2}}', notes) == {"a": {"": 2}}
+    assert [one.message.split(";")[0] for one in notes.drain()] == ["The name '' stands more than once in this object"]
+
+
 def test_a_key_that_stands_twice_in_a_cbor_map_is_reported():
     pair = cbor("version") + cbor("1")
     data = cbor(record())

@@ -38,22 +38,22 @@ def loads(data: bytes | memoryview) -> tuple[Any, list[str]]:
         return _tolerant(bytes(data))
 
 
-def doubled_name(data: bytes, members: int) -> str:
-    """A name that stands twice in an object of this JSON, whose objects have so many members together; else "".
+def doubled_name(data: bytes, members: int) -> str | None:
+    """A name (it may be "") that stands twice in an object of this JSON, whose objects have so many members together.
 
     One reader keeps the first value and another the last (RFC 8259 s4), and ours does not tell. So the names in the
     text are counted, which takes a fraction of the parsing; only where there are more of them than members is the text
-    read a second time. "" also for what had to be repaired, which ``loads`` tells.
+    read a second time. None also for what had to be repaired, which ``loads`` tells.
     """
     if _most_names(data, members) <= members:
-        return ""
+        return None
     try:
         json.loads(data.decode("utf-8-sig", "replace"), object_pairs_hook=_each_once)
     except _Doubled as doubled:
         return str(doubled)
     except (ValueError, RecursionError):
-        return ""
-    return ""
+        return None
+    return None
 
 
 class _Doubled(Exception):

@@ -87,7 +87,7 @@ def from_json(body: bytes) -> list[Record]:
         raise Malformed('the body is no ExportTraceServiceRequest: an object with a list "resourceSpans" is expected')
     if too_deep(value):
         raise Malformed("the body is nested too deep")
-    if twice := doubled_name(body, _members(value)):
+    if (twice := doubled_name(body, _members(value))) is not None:
         raise Malformed(f"{json.dumps(twice[:100])} stands in an object more than once; send it once")
     return found
 

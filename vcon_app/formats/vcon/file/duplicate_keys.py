@@ -21,7 +21,7 @@ class _Doubled(dict[str, Any]):
 
 def check_json(data: bytes, members: int, notes: Notes, pointer: str) -> None:
     """Report the names that stand twice in an object of JSON text whose tree has so many members."""
-    if doubled_name(data, members):
+    if doubled_name(data, members) is not None:
         text = data.decode("utf-8-sig", "replace")
         _report_doubled(json.loads(text, object_pairs_hook=_object), notes, pointer)
 
