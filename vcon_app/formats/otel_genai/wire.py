@@ -19,9 +19,9 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
 
-from ..common.jsonio import Unreadable, doubled_name, loads
+from ..common.jsonio import MAX_DEPTH, Unreadable, doubled_name, loads
 from ..common.lines import Line
-from ..common.values import dict_of, list_of, too_deep
+from ..common.values import dict_of, list_of
 from .span import ALL_TIMES, RESOURCES, SCOPES, Believed, Place, Span, place_of, spans_of, trace_of
 
 K = TypeVar("K", bound=Hashable)
@@ -85,22 +85,22 @@ def from_json(body: bytes) -> list[Record]:
     found = next((value[name] for name in RESOURCES if name in value), []) if isinstance(value, dict) else None
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise Malformed('the body is no ExportTraceServiceRequest: an object with a list "resourceSpans" is expected')
-    if too_deep(value):
-        raise Malformed("the body is nested too deep")
     if (twice := doubled_name(body, _members(value))) is not None:
         raise Malformed(f"{json.dumps(twice[:100])} stands in an object more than once; send it once")
     return found
 
 
 def _members(value: Any) -> int:
-    """How many members all objects of a value have together."""
+    """How many members all objects of a value have together. Raises ``Malformed`` where it is nested too deep."""
     members, level = 0, [value]
-    while level:
+    for _ in range(MAX_DEPTH):
         objects = [item for item in level if type(item) is dict]
         members += sum(map(len, objects))
         inner = chain(chain.from_iterable(map(dict.values, objects)), *[item for item in level if type(item) is list])
         level = [child for child in inner if type(child) in (dict, list)]
-    return members
+        if not level:
+            return members
+    raise Malformed("the body is nested too deep")
 
 
 def spans_in(records: list[Record], order: int = 0, place: str = "", believed: Believed = ALL_TIMES) -> list[Span]:
