@@ -139,7 +139,7 @@ def test_a_line_of_a_file_that_is_packed_or_in_utf16_is_found_by_its_number(agen
 
 def test_a_packed_file_that_is_cut_off_is_told_and_no_fault(viewer, agent):
     session = imported(agent, gzip.compress(FILE)[:-9], [said("m", "?", pointer="L2")])
-    assert "its compressed data is damaged" in Page(viewer.get(source(session, 1), **FETCHED).content).text
+    assert "its compressed data ends in the middle" in Page(viewer.get(source(session, 1), **FETCHED).content).text
 
 
 def test_a_document_that_is_gone_is_told_and_no_fault(viewer, imported_session):

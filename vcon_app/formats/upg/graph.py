@@ -117,7 +117,7 @@ def _load(source: BinaryIO) -> tuple[Json, list[str]]:
     try:
         data = open_plain(source).read(LARGEST + 1)
     except (EOFError, OSError, zlib.error) as error:
-        raise FormatError(why_damaged(error)) from None
+        raise FormatError(f"it is a gzip file: {why_damaged(error)}") from None
     if len(data) > LARGEST:
         raise FormatError(
             f"This product graph is larger than {LARGEST:,} bytes, more than is held in memory. Split it."
