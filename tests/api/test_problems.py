@@ -23,7 +23,7 @@ def test_unknown_path_is_a_404_problem(api, path):
 def test_a_method_that_is_not_taken_is_a_problem_that_names_those_that_are(api):
     answer = api.send("DELETE", "agents", "")
     assert "GET" in refused(answer, 405)["detail"]
-    assert set(answer.headers["Allow"].split(", ")) == {"GET", "POST"}
+    assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD", "POST"}
 
 
 def test_another_media_type_is_refused(api):
