@@ -34,6 +34,8 @@ _OF_GOAL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """Headings of a prompt that is written in parts."""
+BEFORE_ISSUE = 600
+"""Characters in which SWE-agent comes to its word; the pattern below is tried where it stands there."""
 _ISSUE = re.compile(
     r"\A(?:[^<>]{0,400}?^ISSUE:[ \t]*\n|We're currently solving the following issue [^<>]{0,120}?\bISSUE:)\s*(?=\S)",
     re.MULTILINE,
@@ -70,14 +72,16 @@ def asked_in(prompt: str) -> str:
 
 
 def begins_wrapped(prompt: str) -> bool:
-    """Whether something may stand before what is asked, by the first character."""
-    return prompt.lstrip()[:1] in ("<", '"')
+    """Whether something may stand before what is asked: by the first character, or in the way of SWE-agent."""
+    if prompt.lstrip()[:1] in ("<", '"'):
+        return True
+    return "ISSUE:" in prompt[:BEFORE_ISSUE] and _ISSUE.match(prompt) is not None
 
 
 def _is_wrapped(head: str) -> bool:
     """Whether there is anything to unwrap: most prompts are shown as they begin."""
     is_long = len(head.lstrip().partition("\n")[0]) > 200
-    return begins_wrapped(head) or "\\n" in head or is_long or _ISSUE.match(head) is not None
+    return begins_wrapped(head) or "\\n" in head or is_long
 
 
 def _unwrapped(text: str) -> str:

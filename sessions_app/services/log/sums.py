@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from sessions_app import prepared
-from sessions_app.rendering.titles import LOOKED_AT, asked_in
+from sessions_app.rendering.titles import BEFORE_ISSUE, LOOKED_AT, asked_in, begins_wrapped
 
 from . import turn_usage
 from .sanitise import text
@@ -109,7 +109,8 @@ SELECT t.index, e.text FROM sessions_app_turn t CROSS JOIN LATERAL (
     SELECT left(text, %(most)s::int) AS text FROM sessions_app_event
     WHERE session_id = %(session)s AND seq >= t.first_seq ORDER BY seq LIMIT 1
 ) e
-WHERE t.session_id = %(session)s AND t.index > %(after)s AND t.last_seq > %(since)s AND t.prompt ~ '^\\s*[<"]'
+WHERE t.session_id = %(session)s AND t.index > %(after)s AND t.last_seq > %(since)s
+    AND (t.prompt ~ '^\\s*[<"]' OR position('ISSUE:' IN left(t.prompt, %(before)s::int)) > 0)
 ORDER BY t.index LIMIT %(at_once)s
 """)
 UNWRAP = prepared.Statement("""
@@ -278,11 +279,13 @@ def add(
 def unwrap_prompts(session_id: UUID, since: int) -> bool:
     """Keep of the prompts of turns that go on after ``since`` what is asked in them; whether any was kept otherwise.
     The session is locked."""
-    asked_for = {"session": session_id, "since": since, "most": LOOKED_AT, "after": 0, "at_once": AT_ONCE}
+    asked_for = {
+        "session": session_id, "since": since, "most": LOOKED_AT, "before": BEFORE_ISSUE, "after": 0, "at_once": AT_ONCE,
+    }  # fmt: skip
     is_changed = False
     while found := prepared.fetch(WRAPPED, asked_for):
         asked_for["after"] = found[-1][0]
-        asked = {turn: text(asked_in(prompt).strip()[:PROMPT]) for turn, prompt in found}
+        asked = {turn: text(asked_in(prompt).strip()[:PROMPT]) for turn, prompt in found if begins_wrapped(prompt)}
         asked = {turn: said for turn, said in asked.items() if said}
         values = {"session": session_id, "turns": list(asked), "texts": list(asked.values())}
         is_changed |= bool(asked and prepared.fetch(UNWRAP, values))

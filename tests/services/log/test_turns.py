@@ -58,7 +58,10 @@ def test_a_title_is_not_what_a_program_says_in_tags_before_the_prompt(workspace,
         (f"<git-context>\nRemote: {place}\n</git-context>\n<system-reminder>a</system-reminder>\nMend it", "Mend it"),
         (f"<context>\n{place}\n</context>", f"<context> {place}"[:120]),
         (f"<context>\n{place}\n</context>\n<task>Mend it", "Mend it"),
-    ):
+        (f"We're currently solving the following issue here. ISSUE:\nThe clock is slow. {place}",
+         f"The clock is slow. {place}"[:120]),
+        (f"The ISSUE: it is slow. {place}\n<task>Mend it</task>", f"The ISSUE: it is slow. {place}"[:120]),
+    ):  # fmt: skip
         session = Session.objects.create(workspace_id=workspace.id, agent=agent)
         append(session, user(prompt))
         session.refresh_from_db()
