@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, When
-
 from sessions_app.changes.change import Change
 from sessions_app.changes.history import History, NetDiff
 from sessions_app.changes.paths import stored
@@ -88,10 +86,18 @@ def files_of(session_id: UUID, after: str = "") -> Files:
 
 
 def first_files(session_id: UUID, count: int) -> list[ChangedFile]:
-    """So many files that were changed at most, in the order of their paths; first those of which the text is known."""
-    is_named_only = Case(When(kind__in=("shell", "stated"), then=1), default=0)
-    found = ChangedFile.objects.filter(session_id=session_id).exclude(kind="failed")
-    return list(found.order_by(is_named_only, "path")[:count])
+    """So many files that were changed at most, in the order of their paths; of the first ``FILES`` those of which the
+    text is known before those that are only named.
+    """
+    found = ChangedFile.objects.filter(session_id=session_id).exclude(kind="failed").order_by("path")
+    first = list(found[:count])
+    if len(first) == count and any(map(_is_only_named, first)):
+        first = sorted(found[:FILES], key=_is_only_named)[:count]
+    return sorted(first, key=_is_only_named)
+
+
+def _is_only_named(file: ChangedFile) -> bool:
+    return file.kind in ("shell", "stated")
 
 
 def file_at(session: Session, path: str, until: int | None = None, since: int = 0) -> FileView | None:

@@ -280,7 +280,8 @@ def unwrap_prompts(session_id: UUID, since: int) -> bool:
     """Keep of the prompts of turns that go on after ``since`` what is asked in them; whether any was kept otherwise.
     The session is locked."""
     asked_for = {
-        "session": session_id, "since": since, "most": LOOKED_AT, "before": BEFORE_ISSUE, "after": 0, "at_once": AT_ONCE,
+        "session": session_id, "since": since, "most": LOOKED_AT, "before": BEFORE_ISSUE, "after": 0,
+        "at_once": AT_ONCE,
     }  # fmt: skip
     is_changed = False
     while found := prepared.fetch(WRAPPED, asked_for):
