@@ -192,7 +192,7 @@ class Unzipped:
         try:
             piece = self._file.read(size)
         except (EOFError, OSError, zlib.error) as error:
-            raise FormatError(why_damaged(error)) from None
+            raise FormatError(f"it is a gzip file: {why_damaged(error)}") from None
         self._given += len(piece)
         taken = self._source.tell()
         if self._given > UNPACKED or (self._given > PIECE and self._given > RATIO * taken):
