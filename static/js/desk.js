@@ -9,7 +9,12 @@ const told = `zone=${encodeURIComponent(zone)}`;
 if (zone && !document.cookie.split("; ").includes(told)) document.cookie = `${told}; path=/; max-age=31536000; samesite=lax`;
 
 // No browser gives the focus by itself (autofocus) where the address names a part of the page, and going there takes it.
-addEventListener("load", () => { if (location.hash) document.querySelector(".notices")?.focus({ preventScroll: true }); });
+addEventListener("load", () => {
+  const told = location.hash && document.querySelector(".notices");
+  if (!told) return;
+  told.classList.add("is-led");
+  told.focus({ preventScroll: true });
+});
 
 let hidingError = null;
 
