@@ -415,8 +415,9 @@ def test_on_paper_stands_what_is_read_and_that_it_goes_on(open_page, agent):
     expect(page.locator("#e-61")).to_be_visible()
     for gone in (".desk-menu", "#tools", "#rail", "#composer", ".more > a"):
         expect(page.locator(gone).first).to_be_hidden()
-    told = page.locator(".more").first.evaluate("more => getComputedStyle(more, '::after').content")
-    assert "holds all of it" in told
+    more = page.locator(".more").first.evaluate("more => getComputedStyle(more, '::after').content")
+    told = page.locator(".middle").evaluate("middle => getComputedStyle(middle, '::after').content")
+    assert more == '"…"' and "“…” stands for what was not loaded" in told and "holds the whole session" in told
     ink = page.locator("#e-61").evaluate("row => getComputedStyle(row).color")
     assert ink == "rgb(29, 29, 27)", "dark on white, whatever the screen is like"
 

@@ -65,6 +65,7 @@ class Template:
         with database_roles.as_owner() as cursor:
             for model in self.models:
                 cursor.execute(self._statement(model), {"first": first, "last": last})
+            cursor.execute("SET LOCAL lock_timeout = 0")  # autovacuum may be at one of them: it gives way
             cursor.execute("ANALYZE")
 
     def _statement(self, model: type[Model]) -> str:
