@@ -43,7 +43,7 @@ STREAM = {"responses": {200: {"content": {"text/event-stream": {"schema": {
     "type": "string",
     "description": "`event: event` with `id: <seq>` and an Event as data; `event: session` with the Session and "
     "`event: approval` with an Approval when they change; `event: review` when somebody gave a verdict, commented or "
-    "was assigned; `event: said` with a piece of the message that is being "
+    "was assigned, to all but keys of the role agent; `event: said` with a piece of the message that is being "
     "written (request, offset, text), which the log has when it is whole; a comment line every 15 s",
 }}}}}}  # fmt: skip
 LastEventId = Annotated[int | None, Header(None, alias="Last-Event-ID", ge=0, le=MAX_SEQ)]
@@ -114,7 +114,8 @@ def _stream(
     start = after if last_event_id is None else last_event_id
     caller, address = request.auth.caller, request.META.get("REMOTE_ADDR", "")
     readers.check(caller, address)
-    frames = follow.stream(follow.Follower(session.id, start, _schema_of), caller, address)
+    hears = request.auth.role.covers(models.Role.VIEWER)
+    frames = follow.stream(follow.Follower(session.id, start, _schema_of, hears_reviews=hears), caller, address)
     if request.auth.api_key_id:
         frames = _note_told(request.auth, frames)
     return StreamingHttpResponse(frames, content_type="text/event-stream", headers=follow.HEADERS)

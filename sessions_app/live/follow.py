@@ -23,12 +23,15 @@ STATES = ("session", "approval")
 
 
 class Follower:
-    """Position of one reader of a session, and the states it was sent last."""
+    """Position of one reader of a session, and the states it was sent last. ``hears_reviews``: whether it is told that
+    people said something of the session, which is nothing for the agent that they look at.
+    """
 
-    def __init__(self, session_id: UUID, after: int, show: Show) -> None:
+    def __init__(self, session_id: UUID, after: int, show: Show, *, hears_reviews: bool) -> None:
         self.session_id = session_id
         self.seq = after
         self.show = show
+        self._hears_reviews = hears_reviews
         self._sent: dict[tuple[str, str], int] = {}
         self._caught_up = False
 
@@ -43,6 +46,8 @@ class Follower:
     def _is_news(self, frame: Frame) -> bool:
         if frame.kind == "said":
             return not self._caught_up
+        if frame.kind == "review":
+            return self._hears_reviews
         if frame.kind not in STATES:
             return True
         before = self._sent.get((frame.kind, frame.id))

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from contextlib import AsyncExitStack
+from uuid import UUID
 
 import pytest
 from django.test import AsyncClient
@@ -24,6 +25,7 @@ from tests.database_roles import as_owner
 from tests.services.build import event, user
 from vcon_app.services.erasure import erasing
 
+from ..client import ok
 from .live import PATIENCE, connections_open, elsewhere, forgotten, stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -398,6 +400,23 @@ def test_readers_are_told_that_people_said_something_of_the_session(api, session
             return first.data, second.data, (await opened.next("review")).data
 
     assert [set(data) for data in asyncio.run(run())] == [{"detail"}] * 3
+
+
+def test_an_agent_is_not_told_that_people_look_at_it(workspace, key_for):
+    key = key_for(workspace, Role.AGENT)
+    opened = ok(key.post("/api/v1/sessions", {"agent": "Robot", "external_id": "r"}), 201)
+    rosa = members.add_member(workspace, "rosa@example.org", "Rosa", Role.REVIEWER, by=audit.COMMAND)[0]
+
+    async def run():
+        async with stream(key, f"/api/v1/sessions/{opened['id']}/stream") as own:
+            kinds = [(await own.next("session")).event]
+            await elsewhere(comments.add, UUID(opened["id"]), rosa, "Odd", by=audit.COMMAND)
+            await elsewhere(events.append, UUID(opened["id"]), [event()], origin=links.RUNTIME)
+            while kinds[-1] != "event":
+                kinds.append((await own.next()).event)
+            return kinds
+
+    assert asyncio.run(run()) == ["session", "event"]
 
 
 def test_readers_at_the_same_place_share_what_is_read(api, session, monkeypatch):
