@@ -411,12 +411,13 @@ def test_an_agent_is_not_told_that_people_look_at_it(workspace, key_for):
         async with stream(key, f"/api/v1/sessions/{opened['id']}/stream") as own:
             kinds = [(await own.next("session")).event]
             await elsewhere(comments.add, UUID(opened["id"]), rosa, "Odd", by=audit.COMMAND)
-            await elsewhere(events.append, UUID(opened["id"]), [event()], origin=links.RUNTIME)
-            while kinds[-1] != "event":
-                kinds.append((await own.next()).event)
+            for count in (1, 2):  # what is told in one step stands behind its events
+                await elsewhere(events.append, UUID(opened["id"]), [event()], origin=links.RUNTIME)
+                while kinds.count("event") < count:
+                    kinds.append((await own.next()).event)
             return kinds
 
-    assert asyncio.run(run()) == ["session", "event"]
+    assert set(asyncio.run(run())) == {"session", "event"}
 
 
 def test_readers_at_the_same_place_share_what_is_read(api, session, monkeypatch):
