@@ -41,6 +41,14 @@ _ISSUE = re.compile(
     re.MULTILINE,
 )
 """What SWE-agent says before the issue that is to be solved, also as the title of a session, which is one line."""
+_ROLE = re.compile(r"\s*(?:You are|You're|Act as|I want you to act as)\s+(?:now\s+)?an?\b", re.IGNORECASE)
+"""Begins a prompt that says first who is to answer, and then what is asked."""
+_OF_ROLE = re.compile(
+    r"\s*(?:You|Act|I want you to act)\b(?![^.!?\n]{0,400}(?::|\b(?:tasks?|jobs?|goals?|objectives?|please)\b))"
+    r"(?:[^.!?\n]|[.!?](?!\s)){0,400}(?:[.!?](?=\s)|(?=\n))",
+    re.IGNORECASE,
+)
+"""A sentence of it. One that names the task in the same breath is what is asked."""
 _TAG = re.compile(r"</?[a-z][\w-]{0,40}(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
 _CUT_TAG = re.compile(r"<[^<>]{0,60}$")
 _MARKUP = re.compile(r"^(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
@@ -60,8 +68,8 @@ def title_of_prompt(prompt: str, limit: int = 120) -> str:
 
 def asked_in(prompt: str) -> str:
     """What is asked in the first ``LOOKED_AT`` characters of a prompt, without what a recorder or a program put around
-    it: JSON twice, ``<task>``, sections like ``<system>`` and ``<context>`` before it, and of a task in parts the one
-    of the context. All of it where nothing else would be left.
+    it: JSON twice, ``<task>``, sections like ``<system>`` and ``<context>`` before it, who is to answer, and of a task
+    in parts the one of the context. All of it where nothing else would be left.
     """
     rest = prompt[:LOOKED_AT]
     for _ in range(DEEPEST):
@@ -72,8 +80,9 @@ def asked_in(prompt: str) -> str:
 
 
 def begins_wrapped(prompt: str) -> bool:
-    """Whether something may stand before what is asked: by the first character, or in the way of SWE-agent."""
-    if prompt.lstrip()[:1] in ("<", '"'):
+    """Whether something may stand before what is asked: by the first character, who is to answer, or in the way of
+    SWE-agent."""
+    if prompt.lstrip()[:1] in ("<", '"') or _ROLE.match(prompt):
         return True
     return "ISSUE:" in prompt[:BEFORE_ISSUE] and _ISSUE.match(prompt) is not None
 
@@ -95,9 +104,19 @@ def _unwrapped(text: str) -> str:
         return rest if _says_more(rest) else text
     if issue := _ISSUE.match(text):
         return text[issue.end() :]
+    if asked := _behind_role(text):
+        return asked
     first = next(filter(_says, text.split("\n", 8)[:8]), "")
     goal = _OF_GOAL.search(text) if _OF_CONTEXT.match(first) else None
     return _MARKUP.sub("", text[goal.end() :]) if goal and _says_more(text[goal.end() :]) else text
+
+
+def _behind_role(text: str) -> str:
+    """What follows where a prompt says first who is to answer; empty where it does not, or says nothing else."""
+    end = 0
+    while said := (_OF_ROLE if end else _ROLE).match(text, end) and _OF_ROLE.match(text, end):
+        end = said.end()
+    return rest.lstrip() if end and _says_more(rest := text[end:]) else ""
 
 
 def _says_more(rest: str) -> bool:

@@ -19,6 +19,8 @@ from .sanitise import text
 
 PROMPT = 2_000
 """Characters of a prompt that are kept with its turn."""
+TITLE = 120
+"""Characters of a prompt that is the title of its session."""
 AT_ONCE = 100
 """Prompts that are read at once to be kept without what stands before them: 1.6 MB, however many turns a file has."""
 EVERYTHING = 2**31 - 1
@@ -110,7 +112,10 @@ SELECT t.index, e.text FROM sessions_app_turn t CROSS JOIN LATERAL (
     WHERE session_id = %(session)s AND seq >= t.first_seq ORDER BY seq LIMIT 1
 ) e
 WHERE t.session_id = %(session)s AND t.index > %(after)s AND t.last_seq > %(since)s
-    AND (t.prompt ~ '^\\s*[<"]' OR position('ISSUE:' IN left(t.prompt, %(before)s::int)) > 0)
+    AND (
+        t.prompt ~* '^\\s*([<"]|(you are|you''re|act as|i want you)\\M)'
+        OR position('ISSUE:' IN left(t.prompt, %(before)s::int)) > 0
+    )
 ORDER BY t.index LIMIT %(at_once)s
 """)
 UNWRAP = prepared.Statement("""
@@ -243,7 +248,8 @@ FROM (
            sum(cost_recorded) AS cost_recorded, sum(cost_priced) AS cost_priced,
            sum(unpriced_tokens)::bigint AS unpriced_tokens, sum(copied_tokens)::bigint AS copied_tokens,
            sum(under_reported)::int AS under_reported,
-           coalesce((SELECT left(regexp_replace(trim(prompt), '\\s+', ' ', 'g'), 120) FROM sessions_app_turn
+           coalesce((SELECT CASE WHEN length(line) > {TITLE} THEN rtrim(left(line, {TITLE} - 1)) || '…' ELSE line END
+                     FROM sessions_app_turn, regexp_replace(trim(prompt), '\\s+', ' ', 'g') AS line
                      WHERE session_id = %(session)s AND prompt <> '' ORDER BY started_at, index LIMIT 1), '') AS title
     FROM sessions_app_turn WHERE session_id = %(session)s
 ) t

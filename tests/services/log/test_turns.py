@@ -46,9 +46,17 @@ def test_a_long_prompt_is_kept_to_2000_characters(session):
 
 def test_a_session_without_a_title_is_called_by_its_first_prompt(session):
     append(session, event(), user("  Mend\n the   clock  " + "x" * 200))
-    assert session.title == ("Mend the clock " + "x" * 200)[:120]
+    assert session.title == ("Mend the clock " + "x" * 200)[:119] + "…"
     append(session, user("Another"))
     assert session.title.startswith("Mend")
+
+
+def test_a_title_is_cut_only_where_it_is_longer_than_120_characters(agent):
+    for prompt, title in (("x" * 120, "x" * 120), ("x" * 121, "x" * 119 + "…"), ("x" * 118 + " yes", "x" * 118 + "…")):
+        session = Session.objects.create(workspace_id=agent.workspace_id, agent=agent)
+        append(session, user(prompt))
+        session.refresh_from_db()
+        assert session.title == title
 
 
 def test_a_title_is_not_what_a_program_says_in_tags_before_the_prompt(workspace, agent):
@@ -56,11 +64,12 @@ def test_a_title_is_not_what_a_program_says_in_tags_before_the_prompt(workspace,
     for prompt, title in (
         (f"<ide_opened_file>The user opened {place}.</ide_opened_file>\nMend the clock", "Mend the clock"),
         (f"<git-context>\nRemote: {place}\n</git-context>\n<system-reminder>a</system-reminder>\nMend it", "Mend it"),
-        (f"<context>\n{place}\n</context>", f"<context> {place}"[:120]),
+        (f"<context>\n{place}\n</context>", f"<context> {place}"[:119] + "…"),
         (f"<context>\n{place}\n</context>\n<task>Mend it", "Mend it"),
         (f"We're currently solving the following issue here. ISSUE:\nThe clock is slow. {place}",
-         f"The clock is slow. {place}"[:120]),
-        (f"The ISSUE: it is slow. {place}\n<task>Mend it</task>", f"The ISSUE: it is slow. {place}"[:120]),
+         f"The clock is slow. {place}"[:119] + "…"),
+        (f"The ISSUE: it is slow. {place}\n<task>Mend it</task>", f"The ISSUE: it is slow. {place}"[:119] + "…"),
+        (f"You are a clockmaker of {place}.\n\nMend the clock of the town hall", "Mend the clock of the town hall"),
     ):  # fmt: skip
         session = Session.objects.create(workspace_id=workspace.id, agent=agent)
         append(session, user(prompt))
