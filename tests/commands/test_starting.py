@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -51,3 +54,12 @@ def test_who_checks_a_file_with_a_key_is_made_no_database(monkeypatch, tmp_path,
     monkeypatch.setattr(commands, "_execute", lambda given: len(given))
     assert commands.run(["manage.py", *arguments]) == 1 + len(arguments)
     assert bool(started) is starts
+
+
+def test_who_has_read_enough_of_a_pipe_is_told_of_no_fault():
+    """`verify bundle.zip | head -1`."""
+    read, written = os.pipe()
+    os.close(read)
+    ran = subprocess.run([sys.executable, "manage.py", "help"], cwd=ROOT, stdout=written, stderr=subprocess.PIPE)
+    os.close(written)
+    assert (ran.returncode, ran.stderr) == (141, b"")
