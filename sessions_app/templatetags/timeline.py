@@ -28,7 +28,7 @@ from sessions_app.views.approvals import cards
 from sessions_app.views.labels import label
 from sessions_app.views.session.addresses import Place, event_url
 from sessions_app.views.session.strategy_words import strategy_words
-from sessions_app.views.session.timeline.rows import KINDS
+from sessions_app.views.session.timeline.rows import KINDS, LABELS
 from sessions_app.views.translated import translated
 
 register = template.Library()
@@ -48,6 +48,13 @@ def first_line(value: str, limit: int = 120) -> str:
 def actor_label(kind: str) -> str:
     """``User`` for ``person``: as the rows of a session call who has no name."""
     return translated(KINDS[kind]) if kind in KINDS else label(kind)
+
+
+@register.filter
+def kind_label(kind: str) -> str:
+    """The kind of an event, as its row is called where nobody has a name: ``Reasoning``, ``User``."""
+    named = LABELS | KINDS
+    return translated(named[kind]) if kind in named else label(kind.replace("_", " "))
 
 
 @register.filter

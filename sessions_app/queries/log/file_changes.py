@@ -91,12 +91,13 @@ def first_files(session_id: UUID, count: int) -> list[ChangedFile]:
     """
     found = ChangedFile.objects.filter(session_id=session_id).exclude(kind="failed").order_by("path")
     first = list(found[:count])
-    if len(first) == count and any(map(_is_only_named, first)):
-        first = sorted(found[:FILES], key=_is_only_named)[:count]
-    return sorted(first, key=_is_only_named)
+    if len(first) == count and any(map(is_only_named, first)):
+        first = sorted(found[:FILES], key=is_only_named)[:count]
+    return sorted(first, key=is_only_named)
 
 
-def _is_only_named(file: ChangedFile) -> bool:
+def is_only_named(file: ChangedFile) -> bool:
+    """Whether nothing is known of its text."""
     return file.kind in ("shell", "stated")
 
 

@@ -55,11 +55,6 @@ class Hit:
     actor_name: str
     snippet: list[str]
 
-    @property
-    def what(self) -> str:
-        """Name of the tool, or the kind in words."""
-        return self.tool_name or self.kind.replace("_", " ")
-
 
 @dataclass(slots=True)
 class Found:

@@ -79,13 +79,15 @@ class Note:
 @require_safe
 @access.viewer
 def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """The page of all files, one of them open: ``?path=`` or the only one, up to ``?version=``, from ``?from=`` on."""
+    """The page of all files, one of them open: ``?path=`` or the first that was edited, up to ``?version=``, from
+    ``?from=`` on."""
     session = session_at(request, agent_id, session_id)
     is_read = file_changes.read_on(session.pk)
     path, after = (request.GET.get(name, "").replace("\0", "") for name in ("path", "after"))
     scan = queries.scan_of(session.pk)
-    if not path and scan is not None and scan.files == 1:
-        path = next((file.path for file in queries.first_files(session.pk, 1)), "")
+    if not (path or after) and scan is not None and scan.files:
+        first = next(iter(queries.first_files(session.pk, 1)), None)
+        path = first.path if first and (scan.files == 1 or not queries.is_only_named(first)) else ""
     context: dict[str, Any] = {"session": session, "is_read": is_read, "scan": scan}
     if path:
         context |= _opened(session, path, request.GET, is_read)

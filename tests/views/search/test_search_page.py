@@ -30,6 +30,10 @@ def hits(response) -> list[str]:
     return re.findall(r"\?event=(\d+)", response.content.decode())
 
 
+def said_by(response) -> list[str]:
+    return re.findall(r'<span class="result-what[^"]*">([^<]*)</span>', response.content.decode())
+
+
 @pytest.fixture
 def desk(agent) -> dict[str, Session]:
     """Three sessions: one that read a file and failed, one that talks of the file, one of another agent in Chinese."""
@@ -186,3 +190,8 @@ def test_a_session_whose_file_alone_says_it_shows_the_value_and_leads_to_it(view
     assert "In its file zqamber <b>tower</b>" in words(page).replace("&lt;", "<").replace("&gt;", ">")
     assert f'href="/sessions/{talks.pk}/file-parts?q=zqamber"' in page.content.decode()
     assert "<mark>zqamber</mark>" in page.content.decode() and "<b>tower" not in page.content.decode()
+
+
+def test_a_hit_says_who_said_it_as_its_row_does(viewer, desk):
+    assert set(said_by(viewer.get("/search/?q=parcel+header"))) == {"User", "Agent", "Tool"}
+    assert set(said_by(viewer.get("/search/?q=models.py+file:models.py"))) == {"User", "Bash"}

@@ -29,6 +29,14 @@ def shown(client, session, query: str = "", **headers: str) -> Page:
     return Page(answer.content)
 
 
+def opened(page: Page) -> list[str]:
+    return [
+        row["href"].partition("path=")[2].partition("#")[0]
+        for row in page.all("a")
+        if {"aria-current", "data-file"} <= row.keys()
+    ]
+
+
 @pytest.fixture
 def edited(agent):
     return session_with(
@@ -54,6 +62,19 @@ def test_the_tree_names_every_file_with_its_sums(viewer, edited):
     ]  # fmt: skip
     for words in ("/etc", "src/app", "no edit succeeded", "by a command", "2 edits +2 −2"):
         assert words in page.text
+
+
+def test_the_first_file_that_was_edited_is_open_where_none_is_asked_for(viewer, agent):
+    session = session_with(agent, [
+        call("1", "Bash", {"command": "sed -i s/a/b/ a.txt"}), result("1"), *edit("2", "/w/b.py", "two", "2"),
+        *edit("3", "/w/c.py", "two", "2"),
+    ], **CWD)  # fmt: skip
+    assert opened(shown(viewer, session)) == ["b.py"]
+    assert opened(shown(viewer, session, "?path=c.py")) == ["c.py"]
+    only_named = session_with(agent, [
+        call("1", "Bash", {"command": "sed -i s/a/b/ a.txt b.txt"}), result("1"),
+    ], **CWD)  # fmt: skip
+    assert "Choose a file" in shown(viewer, only_named).text
 
 
 def test_the_card_names_what_was_edited_before_what_commands_wrote(viewer, agent):
