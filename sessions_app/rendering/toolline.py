@@ -80,13 +80,13 @@ def describe_call(name: str | None, arguments: Any, server: str | None = None) -
 
 
 def _plan(arguments: Any) -> str:
-    """``2 of 5 · Read the tests``: how many steps of a plan are done, and the one it is at."""
+    """``2/5 · Read the tests``: how many steps of a plan are done, and the one it is at."""
     found = (arguments.get("todos") or arguments.get("plan")) if isinstance(arguments, dict) else None
     steps = [step for step in found if isinstance(step, dict)] if isinstance(found, list) else []
     left = [step for step in steps if step.get("status") not in ("completed", "done")]
     at = next((step for step in left if step.get("status") in ("in_progress", "inProgress")), next(iter(left), {}))
     text = next((at[key] for key in ("content", "step", "description") if isinstance(at.get(key), str)), "")
-    done = f"{len(steps) - len(left)} of {len(steps)}" if steps else ""
+    done = f"{len(steps) - len(left)}/{len(steps)}" if steps else ""
     return " · ".join(part for part in (done, first_line(text, MAX_SUBJECT)) if part)
 
 
