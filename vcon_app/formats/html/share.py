@@ -51,8 +51,8 @@ def _cost(share: Mapping[str, Any]) -> str:
     if not share.get("without_cost"):
         return ""
     return (
-        " What it cost is not shown, neither in money nor in tokens; where a message, a call or the result of a tool says "
-        "so, it stands."
+        " What it cost is not shown, neither in money nor in tokens; where a message, a call or the result of a tool "
+        "says so, it stands."
     )
 
 
