@@ -66,6 +66,15 @@ COMMON = (
     "SLACK_SIGNING_SECRET",
     "STORAGE_URL",
 )
+OF_AGENTS = (
+    "COUNTERSIGN_AGENT",
+    "COUNTERSIGN_API_KEY",
+    "COUNTERSIGN_EMBEDDING_MODEL",
+    "COUNTERSIGN_MODEL",
+    "COUNTERSIGN_SPOOL",
+    "COUNTERSIGN_URL",
+)
+"""Settings of the package ``countersign`` (``sdk/``), in the shell of who tries it here; none is the desk's."""
 BOOLEANS = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
 DATABASE_SCHEMES = ("postgresql", "postgres")
 BROKER_SCHEMES = ("pgmq", "amqp", "amqps", "redis", "rediss")
@@ -305,7 +314,7 @@ def transparency_url(environ: Mapping[str, str]) -> str | None:
 def check_names(environ: Mapping[str, str]) -> None:
     """Refuse names that nobody reads: every unknown COUNTERSIGN_*, and near misses of the common ones."""
     for name in sorted(environ):
-        if name in OURS or name in COMMON:
+        if name in OURS or name in COMMON or name in OF_AGENTS:
             continue
         if name.startswith("COUNTERSIGN_"):
             raise ConfigError(f"{name} is not a setting of Countersign: {_did_you_mean(name, OURS, 0.0)}")

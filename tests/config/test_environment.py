@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from config import env
 from config.env import ConfigError
+
+from ..places import ROOT
 
 
 def test_an_empty_environment_is_enough():
@@ -91,6 +95,14 @@ def test_a_misspelt_name_is_refused_with_the_one_that_was_meant(name, meant):
 def test_names_of_other_programs_are_left_alone():
     environ = {"DATABASE_URL": "postgresql:///d", "DATABASE_URLS": "x", "PATH": "/bin", "SLACK_TOKEN": "t"}
     assert env.read(environ).database_url == "postgresql:///d"
+
+
+def test_settings_of_the_machines_where_agents_run_stop_no_desk():
+    """The lines of the gate's pages, in the shell from which the desk is started again."""
+    sources = [path for end in ("src/**/*.py", "ts/*.js") for path in (ROOT / "sdk").glob(end)]
+    read = {name for path in sources for name in re.findall(r"\bCOUNTERSIGN_[A-Z_]+", path.read_text())}
+    assert read == set(env.OF_AGENTS)
+    assert env.read(dict.fromkeys(read, "x")).public_url is None
 
 
 def test_a_dotenv_file_fills_in_what_the_environment_leaves_open(tmp_path):
