@@ -17,8 +17,17 @@ find_python() {
     return 1
 }
 
+# Whether a set-up has come to its end in .venv, and what that needs is still there. One that was stopped in the middle
+# leaves a Python without pip, or half a package, and is begun anew; so is what uv made, which puts no pip in, without uv.
+is_whole() {
+    local needed=sys
+    command -v uv >/dev/null || needed='sys, pip'
+    compgen -G "$venv/.*.sum" >/dev/null &&
+        "$python" -c "import $needed; sys.exit(sys.version_info < (3, 11))" 2>/dev/null
+}
+
 make_venv() {
-    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && return
+    is_whole && return
     rm -rf "$venv"
     local base
     base=$(find_python) || base=
