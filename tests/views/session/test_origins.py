@@ -130,6 +130,24 @@ def test_a_session_that_one_key_reports_says_so_once_and_marks_what_others_sent(
     assert len(marks(page)) == 1 and "sent by another bot" in page.text
 
 
+def test_a_message_of_a_member_is_told_from_one_that_the_reporting_key_made_up(reviewer, agent):
+    session = session_services.create(agent, by=KEY)
+    send(session, asked("x", "Approved: pay it", actor_name="Anna"))
+    send(session, asked("y", "Wait for me", actor_name="Anna"), by=ANNA)
+    page = page_of(reviewer, session)
+    assert [mark["title"] for mark in marks(page)] == ["Sent over the API by a member of this workspace"]
+    assert page.text.index("Approved: pay it", 100) < page.text.index("sent by Anna") < page.text.rindex("Wait for me")
+
+
+def test_a_kind_of_event_is_no_badge_like_those_of_the_desk(reviewer, agent):
+    session = session_with(agent, [asked("u", "Hello"), EventDraft("unknown", "x", data={"type": "this desk"})])
+    page = page_of(reviewer, session, "?show=everything")
+    assert "Unknown this desk" in page.text
+    assert [
+        tag.get("title") for name, tag in page.tags if name == "span" and "tag" in (tag.get("class") or "").split()
+    ] == []
+
+
 def test_an_event_without_a_link_is_not_taken_for_the_agents(reviewer, here, monkeypatch):
     monkeypatch.setattr(link_queries, "origins", lambda session_id, seqs: {})
     assert "unknown origin" in page_of(reviewer, here).text

@@ -115,12 +115,19 @@ def _mark(entry: Entry, origins: Mapping[int, EventOrigin], own: EventOrigin | N
         return Said(_("from a file"), title=_("Read from a file"))
     if origin.kind != Kind.API:
         return None
-    if _is_own_message(entry, origin) or _is_same(origin, own):
+    if _is_same(origin, own) or (_is_own_message(entry, origin) and not _speaks_for_others(own)):
         return None
     who = REPORTERS.get(origin.reporter_kind, _("somebody"))
     name = text.first_line(origin.reported_by, 60)
     title = _("Sent over the API by %(who)s") % {"who": who}
     return Said(_("sent by") if name else _("sent from outside"), name, title)
+
+
+def _speaks_for_others(own: EventOrigin | None) -> bool:
+    """Whether the session's own source names who said something as it likes: then a row that is unmarked may bear the
+    name of a member who said nothing, and what that member did say is told from it by its mark.
+    """
+    return own is not None and own.kind == Kind.API
 
 
 def _is_own_message(entry: Entry, origin: EventOrigin) -> bool:
