@@ -18,7 +18,7 @@ from sessions_app.rendering.arguments.odd import oddities
 from sessions_app.rendering.marks import risk_in_words
 from sessions_app.rendering.masking import mask
 from sessions_app.rendering.numbers import money
-from sessions_app.rendering.text import first_line
+from sessions_app.rendering.text import first_line, in_quotes
 from sessions_app.rendering.toolbody import as_json
 from sessions_app.runtimes.tool_rules import ESCALATE
 from sessions_app.services.approvals import second_step
@@ -137,7 +137,7 @@ def _mark(notice: SlackNotice) -> dict[str, str]:
 
 def _question(installation: SlackInstallation, approval: Approval) -> dict[str, Any]:
     """Text for the notification, and blocks for the channel."""
-    agent, tool = mrkdwn.escape(first_line(approval.session.agent.name, MOST_NAME)), mrkdwn.escape(_tool(approval))
+    agent, tool = mrkdwn.escape(in_quotes(approval.session.agent.name, MOST_NAME)), mrkdwn.escape(_tool(approval))
     asks = "asks" if approval.tool_name == ESCALATE else f"asks to run `{tool}`"
     arguments, whole = _arguments(approval)
     blocks = [_section(f"*{agent}* {asks}")]
@@ -220,7 +220,7 @@ def _only_at_the_desk(approval: Approval) -> str:
 
 def _confirm_stop(approval: Approval) -> dict[str, Any]:
     """What Slack asks before it sends the click: a stop ends everything that the agent is at."""
-    name = first_line(approval.session.agent.name, 60)
+    name = in_quotes(approval.session.agent.name, 60)
     text = "What it is at is ended, and nothing new begins until somebody lifts the stop in Countersign."
     return _confirm(f"Stop {name}?", text, "Stop it", "Leave it")
 
@@ -228,7 +228,7 @@ def _confirm_stop(approval: Approval) -> dict[str, Any]:
 def _confirm_approval(approval: Approval, why: list[str]) -> dict[str, Any]:
     """What Slack asks before it sends the click: what destroys, or is of high risk, takes a second press."""
     title = f"Approve, at risk {first_line(approval.risk, 40)}?" if approval.risk in HIGH else "Approve what destroys?"
-    text = f"{first_line(approval.session.agent.name, 60)} then runs {_tool(approval)[:80]} with these arguments: "
+    text = f"{in_quotes(approval.session.agent.name, 60)} then runs {_tool(approval)[:80]} with these arguments: "
     return _confirm(title, first_line(text + mask("; ".join(why))[0], 300), "Approve", "Not yet")
 
 
@@ -242,7 +242,9 @@ def _outcome(approval: Approval) -> str:
     made = approval.decision or {}
     status = approval.get_status_display().replace("_", " ").lower()
     by, channel = str(made.get("by") or ""), made.get("channel")
-    who = f" by {mrkdwn.escape(by)}" + (" in Slack" if channel == "slack" else "") if by else ""
+    name = "the API key " if made.get("by_kind") == "api_key" else ""
+    name += mrkdwn.escape(first_line(by, MOST_NAME))
+    who = f" by {name}" + (" in Slack" if channel == "slack" else "") if by else ""
     reason = made.get("answer") or made.get("reason") or ""
     why = f": {mrkdwn.escape(first_line(reason, MOST_CONTEXT))}" if reason else ""
     return f"{MARKS.get(approval.status, ':hourglass:')} *{status.capitalize()}*{who}{why}"

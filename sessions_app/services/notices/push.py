@@ -23,7 +23,8 @@ from sessions_app.encryption import Unreadable
 from sessions_app.models import Approval, Notice, PushSubscription
 from sessions_app.rendering.marks import risk_in_words
 from sessions_app.rendering.masking import mask
-from sessions_app.rendering.text import first_line
+from sessions_app.rendering.text import first_line, in_quotes
+from sessions_app.rendering.toolline import name_in_words
 
 from . import outbox, posting, push_encryption, push_keys
 
@@ -180,7 +181,9 @@ def _asked(approval: Approval) -> dict[str, Any]:
 
 
 def _ended(approval: Approval) -> dict[str, Any]:
-    by = first_line(str((approval.decision or {}).get("by") or ""), MOST_NAME)
+    made = approval.decision or {}
+    by = first_line(str(made.get("by") or ""), MOST_NAME)
+    by = f"the API key {by}" if by and made.get("by_kind") == "api_key" else by
     status = approval.get_status_display().replace("_", " ").capitalize()
     return _told(approval, f"{_agent(approval)}: {_tool(approval)}", f"{status} by {by}" if by else status)
 
@@ -198,8 +201,8 @@ def _together(asked: list[Notice]) -> dict[str, Any]:
 
 
 def _agent(approval: Approval) -> str:
-    return mask(first_line(approval.session.agent.name, MOST_NAME))[0]
+    return in_quotes(mask(approval.session.agent.name)[0], MOST_NAME)
 
 
 def _tool(approval: Approval) -> str:
-    return mask(first_line(approval.tool_name, MOST_NAME))[0]
+    return name_in_words(mask(approval.tool_name)[0], MOST_NAME)

@@ -6,8 +6,10 @@ import json
 
 import pytest
 
-from sessions_app.models import Approval
-from sessions_app.services.approvals import requests
+from sessions_app.models import Approval, Role
+from sessions_app.services import audit
+from sessions_app.services.approvals import decisions, requests
+from sessions_app.services.people import api_keys
 
 from ..session.build import BOT, Page, asked, path_of, priced, said, session_with
 
@@ -67,6 +69,15 @@ def test_a_viewer_reads_the_card_and_cannot_decide(viewer, approval):
     assert "You are a viewer" in page.text and not page.all("button", name="verdict")
     decide(viewer, approval, "approve", status=403)
     assert now(approval).status == "pending"
+
+
+def test_a_key_that_is_called_like_a_member_is_said_to_be_a_key_where_it_decided(reviewer, workspace, approval):
+    key, _ = api_keys.create_api_key(workspace, "Rosa", Role.REVIEWER, by=audit.COMMAND)
+    decider = decisions.Decider(audit.Actor("api_key", str(key.pk), "Rosa"), Role.REVIEWER, "api", api_key_id=key.pk)
+    decisions.decide(approval, decider, decisions.Decision("approve", version=1, digest=approval.digest))
+    assert "by the API key Rosa" in Page(reviewer.get(f"/approvals/{approval.pk}/").content).text
+    for path in ("/approvals/", "/approvals/?show=decided"):
+        assert "API key Rosa" in Page(reviewer.get(path).content).text, path
 
 
 def test_a_stranger_finds_no_card(charlie, approval):
