@@ -24,6 +24,7 @@ _INVISIBLE = (
 # Joiners belong to emoji and to many scripts; beside ASCII they only hide.
 _JOINER = re.compile("(?:(?<=[\0-\x7f])|^)[\u200c\u200d]|[\u200c\u200d](?=[\0-\x7f]|$)")
 _ODD = re.compile("[^\t\n -~]")
+_QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
 _MARKED = re.compile(r"(?<!`)(`{1,3})(?P<code>[^`]+)\1(?!`)|(?<!\w)\*\*(?=\w)(?P<strong>[^*]+)\*\*")
 
 
@@ -64,6 +65,12 @@ def first_line(text: str, limit: int = 120) -> str:
     head = clean(text[: limit * 20]).strip()
     line = " ".join(head.partition("\n")[0].split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def in_quotes(text: str, limit: int = 120) -> str:
+    """``first_line`` in quotes that it cannot end by itself, for a sentence of the desk; "" where nothing is said."""
+    line = first_line(text, limit).translate(_QUOTES)
+    return f"“{line}”" if line else ""
 
 
 def unmarked(line: str) -> str:

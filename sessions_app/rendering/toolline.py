@@ -11,7 +11,7 @@ from sessions_app.phrases import gettext as _
 from sessions_app.phrases import joined, ngettext
 
 from . import diff, numbers
-from .text import first_line
+from .text import first_line, in_quotes
 
 MAX_SUBJECT = 160
 PLAN = _("plan")
@@ -62,14 +62,16 @@ _TELLING = [
 ]  # fmt: skip
 
 
+_IDENTIFIER = re.compile(r"[\w.:/@#$+-]+")
+"""What every program calls its tools. A name with blanks in it could be a sentence, and read as one of the desk's."""
 # Between server and tool; the underscores around a name are the name's own (__proto__).
 _BETWEEN = re.compile(r"(?<=[^\W_])__(?=[^\W_])")
 
 
 def describe_call(name: str | None, arguments: Any, server: str | None = None) -> ToolLine:
     """The line for a call. An unknown tool is named, with its most telling argument or its first few."""
-    name = name or _("unnamed tool")
-    icon, verb, keys = _by_name(name)
+    icon, verb, keys = _by_name(name or "")
+    verb = verb or _("unnamed tool")
     icon = "plug" if server else icon
     path = _path(arguments, keys) if verb in ("read", "write", "edit") else ""
     if verb == FETCH and isinstance(arguments, dict) and (method := str(arguments.get("method")).upper()) in SENDS:
@@ -96,7 +98,12 @@ def _by_name(name: str) -> tuple[str, str, list[str]]:
     icon, verb, keys = _BY_NAME.get(re.sub(r"[_\-. ]", "", name).lower(), ("tool", "", _TELLING))
     if name.startswith("mcp__"):
         icon = "plug"
-    return icon, verb or first_line(_BETWEEN.sub(" › ", name.removeprefix("mcp__")), 60), keys
+    return icon, verb or _BETWEEN.sub(" › ", name_in_words(name.removeprefix("mcp__"), 60)), keys
+
+
+def name_in_words(name: str, limit: int = 200) -> str:
+    """The name of a tool as it stands in a sentence: on one line, and in quotes where it is no identifier."""
+    return first_line(name, limit) if _IDENTIFIER.fullmatch(name) else in_quotes(name, limit)
 
 
 def question_of(name: str | None, arguments: Any, server: str | None = None) -> str:

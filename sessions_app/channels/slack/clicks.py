@@ -12,6 +12,7 @@ from django.urls import reverse
 from sessions_app.models import Approval, Role, SlackEvent, SlackInstallation
 from sessions_app.queries import stops as queries
 from sessions_app.rendering import mrkdwn
+from sessions_app.rendering.toolline import name_in_words
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
 from sessions_app.services.stops import stops
@@ -75,8 +76,8 @@ def stop(event: SlackEvent, person: people.Person) -> dict[str, Any]:
         return _only_to_clicker(click, _not_you(installation, approval, person, member is not None))
     made = stops.make(
         installation.workspace, by=audit.Actor("member", str(member.pk), str(member)), role=Role(member.role),
-        reason=f"stopped in Slack, when it asked about {approval.tool_name}", agent=approval.session.agent,
-        id_=event.pk,
+        reason=f"stopped in Slack, when it asked about {name_in_words(approval.tool_name)}",
+        agent=approval.session.agent, id_=event.pk,
     )  # fmt: skip
     address = f"{install.desk_url(installation)}{reverse('stop-list')}#stop-{made.pk}"
     text = f"{mrkdwn.escape(queries.sentence(made))}. {mrkdwn.link(address, 'Lift it in Countersign')}"

@@ -16,7 +16,8 @@ from sessions_app.queries import approvals
 from sessions_app.queries import stops as stop_queries
 from sessions_app.rendering import mrkdwn
 from sessions_app.rendering.marks import risk_in_words
-from sessions_app.rendering.text import first_line
+from sessions_app.rendering.text import first_line, in_quotes
+from sessions_app.rendering.toolline import name_in_words
 from sessions_app.services import audit
 from sessions_app.services.slack.jobs import Away, Refused
 from sessions_app.services.stops import stops
@@ -132,8 +133,8 @@ def _pending(installation: SlackInstallation) -> str:
         return "No pending approvals."
     lines = []
     for approval in found[:MOST_LISTED]:
-        tool = first_line(approval.tool_name, MOST_NAME).replace("`", "'")
-        asks = f"{first_line(approval.session.agent.name, MOST_NAME)} asks to run {tool}"
+        tool = name_in_words(approval.tool_name, MOST_NAME).replace("`", "'")
+        asks = f"{in_quotes(approval.session.agent.name, MOST_NAME)} asks to run {tool}"
         minutes = round((timezone.now() - approval.requested_at).total_seconds() / 60)
         facts = [f"risk {risk_in_words(approval.risk, approval.terms)}"] if approval.risk else []
         facts.append(f"waits for {minutes} min")

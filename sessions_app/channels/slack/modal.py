@@ -8,7 +8,8 @@ from typing import Any
 import orjson
 
 from sessions_app.models import Approval, SlackInstallation
-from sessions_app.rendering.text import first_line
+from sessions_app.rendering.text import in_quotes
+from sessions_app.rendering.toolline import name_in_words
 
 from . import api, clicks
 
@@ -47,7 +48,8 @@ def click_of(view: dict[str, Any]) -> dict[str, Any]:
 
 
 def _view(approval: Approval, click: dict[str, Any]) -> dict[str, Any]:
-    what = f"{first_line(approval.session.agent.name, 100)} asks to run {first_line(approval.tool_name, 180)}"
+    agent, tool = in_quotes(approval.session.agent.name, 100), name_in_words(approval.tool_name, 180)
+    what = f"{agent} asks to run {tool}"
     is_wanted = "deny" in (approval.terms.get("comment") or ())
     kept = {name: click[name] for name in ("action", "value", "channel")}
     return {

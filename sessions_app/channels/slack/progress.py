@@ -67,4 +67,5 @@ def _activity(reply: SlackReply, flight: TurnInFlight, events: list[Event]) -> I
 
 def _waiting_line(installation: SlackInstallation, approval: Approval) -> str:
     where = mrkdwn.link(clicks.card_url(installation, approval), "decide in Countersign")
-    return f":raised_hand: _It waits for a person: may it run_ `{mrkdwn.escape(approval.tool_name)}`? {where}"
+    tool = mrkdwn.escape(first_line(approval.tool_name, QUOTED)).replace("`", "'")
+    return f":raised_hand: _It waits for a person: may it run_ `{tool}`? {where}"

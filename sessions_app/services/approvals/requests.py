@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from sessions_app import canonical
 from sessions_app.models import Agent, Approval, Member, Session
+from sessions_app.rendering.toolline import name_in_words
 
 from .. import actors, agents, audit, sessions
 from ..escalations import steps
@@ -151,7 +152,7 @@ def request_in_own_session(
 def _asks(approval: Approval, by: audit.Actor) -> str:
     """That it asks, in the words of its event: of an escalation the question itself."""
     if not approval.is_escalation:
-        return f"{by.name} asks to run {approval.tool_name}"
+        return f"{by.name} asks to run {name_in_words(approval.tool_name)}"
     given = approval.arguments if isinstance(approval.arguments, dict) else {}
     return f"{by.name} asks a person: {given.get('question') or approval.context}"
 

@@ -27,6 +27,7 @@ from sessions_app.models import (
 )  # fmt: skip
 from sessions_app.policy import terms
 from sessions_app.queries import absences
+from sessions_app.rendering.toolline import name_in_words
 
 from .. import audit, notify
 from ..approvals.record import lock_session_of
@@ -146,10 +147,11 @@ def _record(step: EscalationStep, told: list[str], by: audit.Actor) -> None:
     approval = step.approval
     whom = ", ".join(told) or "nobody: whom the rule names is not there"
     minutes = round((timezone.now() - approval.requested_at).total_seconds() / 60)
-    said = f"{approval.tool_name} waits for {minutes} min, so this was told to {whom}"
+    tool = name_in_words(approval.tool_name)
+    said = f"{tool} waits for {minutes} min, so this was told to {whom}"
     by_hand: dict[str, Any] = {}
     if step.taken_by:
-        said = f"{step.taken_by} told {whom} that {approval.tool_name} waits: {step.reason}"
+        said = f"{step.taken_by} told {whom} that {tool} waits: {step.reason}"
         by_hand = {"taken_by": step.taken_by, "reason": step.reason}
     event = status_event(
         "Countersign", "escalated", said, key=f"escalated:{step.pk}", approval=str(approval.pk), step=step.position,

@@ -12,8 +12,8 @@ from django.urls import reverse
 from sessions_app.models import Approval, Notice
 from sessions_app.rendering.arguments.odd import oddities
 from sessions_app.rendering.marks import risk_in_words
-from sessions_app.rendering.text import clamp, clean, first_line
-from sessions_app.rendering.toolline import describe_call
+from sessions_app.rendering.text import clamp, clean, first_line, in_quotes
+from sessions_app.rendering.toolline import describe_call, name_in_words
 
 from ..people import mail, refused
 from . import outbox, payloads
@@ -95,7 +95,8 @@ def body_of_digest(notices: list[Notice]) -> str:
 def body_of(notice: Notice) -> str:
     """The text: what is asked, whose words are whose, and where it is decided."""
     approval = notice.approval
-    tool = _name(approval.tool_name, 200) + (f" of {_name(approval.tool_server, 200)}" if approval.tool_server else "")
+    tool = name_in_words(payloads.masked(approval.tool_name), 200)
+    tool += f" of {_name(approval.tool_server, 200)}" if approval.tool_server else ""
     parts = [f"{_agent(approval)} asks to run {tool}."]
     if notice.step:
         parts.append(f"Nobody has decided it so far: this is step {notice.step} of its escalation.")
@@ -126,8 +127,11 @@ def _agent(approval: Approval) -> str:
 
 
 def _name(said: str, most: int) -> str:
-    """A name or a title on one line, masked before it is cut: titles are what somebody typed, keys and all."""
-    return first_line(payloads.masked(said), most)
+    """A name or a title in quotes: a mail begins with what somebody else calls their agent, and has no other mark.
+
+    It is masked before it is cut: titles are what somebody typed, keys and all.
+    """
+    return in_quotes(payloads.masked(said), most)
 
 
 def _arguments(approval: Approval) -> str:

@@ -113,7 +113,7 @@ def test_pending_lists_the_most_urgent_first_with_links_and_no_arguments(slack, 
     for number in range(10):
         requests.request(connected_session, requests.Question(f"tool_{number}", {}), by=audit.COMMAND)
     said = write(slack, client, "pending").splitlines()
-    card = f"<https://desk.example.org/approvals/{first.pk}/|Parrot asks to run drop'⟨U+200B⟩¦table>"
+    card = f"<https://desk.example.org/approvals/{first.pk}/|“Parrot” asks to run “drop'⟨U+200B⟩¦table”>"
     assert said[0].startswith(f"• {card}")
     assert "risk critical, says the agent, waits for 0 min" in said[0] and "PQ4111" not in "".join(said)
     assert len(said) == 11 and said[-1] == "and <https://desk.example.org/approvals/|2 more>"

@@ -30,7 +30,7 @@ def test_the_modal_asks_why_and_decides_nothing_yet(slack, client, connected_ses
     asks(connected_session)
     press(slack, client)
     (view,) = slack.views
-    assert view["blocks"][0]["text"]["text"] == "Parrot asks to run issue_refund"
+    assert view["blocks"][0]["text"]["text"] == "“Parrot” asks to run issue_refund"
     assert now().status == "pending" and buttons(slack.posted(PEOPLE)[0])[:2] == ["Approve", "Deny"]
 
 

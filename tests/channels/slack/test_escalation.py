@@ -53,12 +53,12 @@ def at_once() -> None:
 def test_the_question_says_who_asks_what_why_and_what_it_cost_so_far(slack, connected_session):
     approval = asks(connected_session, server="shop", context="The parcel <never> came")
     (message,) = slack.posted(PEOPLE)
-    assert "*Parrot* asks to run `shop/issue_refund`" in words(message)
+    assert "*“Parrot”* asks to run `shop/issue_refund`" in words(message)
     assert '"order": "4711"' in words(message) and "The parcel &lt;never&gt; came" in words(message)
     assert f"chat/{connected_session.pk}|Order 4711>" in words(message) and "cost so far —" in words(message)
     assert buttons(message) == ["Approve", "Deny", "Open in Countersign", "Stop this agent"]
     assert message.blocks[-1]["elements"][2]["url"] == f"https://desk.example.org/approvals/{approval.pk}/"
-    assert message.text == "Parrot asks to run `shop/issue_refund`", "a notification shows no arguments"
+    assert message.text == "“Parrot” asks to run `shop/issue_refund`", "a notification shows no arguments"
 
 
 def test_escalation_is_posted_once_however_often_it_is_enqueued(slack, connected_session):

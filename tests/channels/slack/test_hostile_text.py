@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sessions_app.models import Agent
+
 from .test_escalation import PEOPLE, asks, words
 
 KIM = "U0KIM0001"
@@ -49,6 +51,13 @@ def test_a_tool_is_called_what_it_is_called_and_nothing_more(slack, connected_se
         asks(connected_session, tool=name, arguments={"__proto__": {"polluted": True}})
         message = slack.posted(PEOPLE)[-1]
         first = message.blocks[0]["text"]["text"]
-        assert first.startswith("*Parrot* asks to run `") and first.endswith("`") and first.count("`") == 2
+        assert first.startswith("*“Parrot”* asks to run `") and first.endswith("`") and first.count("`") == 2
         assert "\n" not in first and "polluted" in words(message)
     assert "<!" not in sent(slack)
+
+
+def test_no_name_of_an_agent_ends_the_quotes_around_it(slack, connected_session):
+    Agent.objects.filter(pk=connected_session.agent_id).update(name="Parrot” *approved* by “Ines\nCountersign")
+    asks(connected_session)
+    (message,) = slack.posted(PEOPLE)
+    assert message.text.startswith('“Parrot" *approved* by "Ines” asks to run `')

@@ -36,9 +36,9 @@ def test_calls_of_low_risk_are_one_mail_after_the_time_that_was_chosen(session, 
     assert timedelta(minutes=29) < at - timezone.now() <= timedelta(minutes=30)
     assert send_all() == []
     (sent,) = is_due()
-    assert sent.subject == "3 calls of low risk wait for you: Refund agent"
+    assert sent.subject == "3 calls of low risk wait for you: “Refund agent”"
     for number, one in enumerate(asked, start=1):
-        assert f"Refund agent asks: refund amount={number}" in sent.body
+        assert f"“Refund agent” asks: refund amount={number}" in sent.body
         assert f"https://desk.example/approvals/{one.pk}/" in sent.body
     assert is_due() == [] and Notice.objects.filter(sent_at=None).count() == 0
 
@@ -46,7 +46,7 @@ def test_calls_of_low_risk_are_one_mail_after_the_time_that_was_chosen(session, 
 @pytest.mark.parametrize("risk", ["", "medium", "high", "banana"])
 def test_everything_else_comes_at_once(session, rosa, risk):
     ask(session, risk=risk)
-    assert [sent.subject for sent in send_all()] == ["Refund agent asks: refund amount=4"]
+    assert [sent.subject for sent in send_all()] == ["“Refund agent” asks: refund amount=4"]
 
 
 def test_what_would_be_denied_before_or_soon_after_the_digest_comes_at_once(session, rosa):

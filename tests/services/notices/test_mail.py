@@ -52,7 +52,7 @@ def test_a_member_who_chose_it_is_told_once(session, rosa, workspace):
     asked = ask(session, context="The parcel never came")
     (sent,) = send_all()
     assert sent.to == ["rosa@example.org"]
-    assert sent.subject == "Refund agent asks: refund amount=4"
+    assert sent.subject == "“Refund agent” asks: refund amount=4"
     assert f"https://desk.example/approvals/{asked.pk}/" in sent.body and "Workspace: Default" in sent.body
     assert '> {\n>   "amount": 4\n> }' in sent.body and "> The parcel never came" in sent.body
     notice = Notice.objects.get()
@@ -86,6 +86,17 @@ def test_what_hides_is_shown_and_nothing_breaks_the_subject(session, rosa):
     assert not any(odd in sent.subject + sent.body for odd in "\u202e\u200b\u2066\r")
     assert "U+202E" in sent.subject and "U+202E" in sent.body
     assert sent.recipients() == ["rosa@example.org"]
+
+
+def test_a_name_that_reads_like_a_sentence_of_the_desk_stands_in_quotes(session, rosa):
+    Agent.objects.filter(pk=session.agent_id).update(name="Approved by Ada” at https://evil.example. Countersign")
+    Session.objects.filter(pk=session.pk).update(title="Risk: none")
+    requests.request(Session.objects.get(), requests.Question("pay. Nothing is left to do", {}), by=audit.COMMAND)
+    (sent,) = send_all()
+    named = '“Approved by Ada" at https://evil.example. Countersign”'
+    assert sent.body.startswith(f"{named} asks to run “pay. Nothing is left to do”.\n")
+    assert sent.subject == f"{named} asks: “pay. Nothing is left to do”"
+    assert "\nSession: “Risk: none”\n" in sent.body
 
 
 def test_who_may_not_decide_is_not_told(session, workspace, rosa):

@@ -75,7 +75,7 @@ def test_a_browser_is_told_once_what_asks_and_where_it_is_decided(session, brows
     (pushed,) = browser.pushes
     assert pushed.told == {
         "asked": {
-            "tag": str(asked.pk), "title": "Refund agent asks to run refund", "body": "Risk: high, says the agent",
+            "tag": str(asked.pk), "title": "“Refund agent” asks to run refund", "body": "Risk: high, says the agent",
             "url": f"/approvals/{asked.pk}/",
         },
         "ended": [],
@@ -115,7 +115,7 @@ def test_many_questions_are_few_pushes(session, browser, service):
     assert service.requests == 2
     told = browser.pushes[1].told["asked"]
     assert told["title"] == "12 calls wait for you" and told["url"] == "/approvals/"
-    assert told["body"].startswith("Refund agent: tool_0, ") and told["body"].endswith(" and 2 more")
+    assert told["body"].startswith("“Refund agent”: tool_0, ") and told["body"].endswith(" and 2 more")
 
 
 def test_how_it_ended_takes_the_place_of_the_question(session, browser, workspace):
