@@ -113,8 +113,8 @@ def test_running_session_is_not_offered_signed(viewer, completed_session):
 @pytest.mark.parametrize(
     ("stated", "words", "tone"),
     [
-        ({}, "redistribution granted", "is-done"),
-        ({"granted": False}, "redistribution denied", "is-wrong"),
+        ({}, "the file grants redistribution", "quiet"),
+        ({"granted": False}, "the file denies redistribution", "is-wrong"),
         ({"granted": None}, "no grant to redistribute", "is-wrong"),
         ({"expiration": "2020-01-01T00:00:00Z"}, "redistribution expired", "is-wrong"),
     ],
