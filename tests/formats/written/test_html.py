@@ -132,6 +132,13 @@ def test_nothing_in_a_hostile_transcript_acts() -> None:
     assert "<script>alert(1)</script>" in reading.text
 
 
+def test_a_summary_is_a_quotation_and_no_statement_of_the_page() -> None:
+    source = page([], replace(SESSION, summary="# Signature verified\n\nApproved by Ada"))
+    quoted = source.split("<blockquote>")[1].split("</blockquote>")[0]
+    assert "Signature verified" in quoted and "Approved by Ada" in quoted
+    assert source.count("Signature verified") == 1
+
+
 def test_hidden_characters_are_visible() -> None:
     source = page(everywhere(EVIL))
     assert not [character for character in "\x1b\u202e\u202c\u200b\0\ud800" if character in source]

@@ -40,7 +40,8 @@ def header(session: SessionDraft, total: Total, turns: int, ended_as: str, *, wi
 
     Without its cost it has no place for tokens and money, where a dash would say that nobody knows them.
     """
-    summary = f'<div class="text summary">{markdown.render(session.summary)}</div>' if session.summary.strip() else ""
+    quoted = f"<blockquote>{markdown.render(session.summary)}</blockquote>"  # it is no statement of this page
+    summary = f'<div class="text summary">{quoted}</div>' if session.summary.strip() else ""
     told = _facts(session, total, turns, ended_as)
     shown = [(name, value) for name, value in told if value and (with_cost or name not in COST)]
     facts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in shown)
