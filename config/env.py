@@ -76,6 +76,7 @@ OF_AGENTS = (
 )
 """Settings of the package ``countersign`` (``sdk/``), in the shell of who tries it here; none is the desk's."""
 BOOLEANS = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
+PREFIX = "COUNTERSIGN_"
 DATABASE_SCHEMES = ("postgresql", "postgres")
 BROKER_SCHEMES = ("pgmq", "amqp", "amqps", "redis", "rediss")
 EMAIL_SCHEMES = ("smtp", "smtp+tls", "smtps")
@@ -316,15 +317,14 @@ def check_names(environ: Mapping[str, str]) -> None:
     for name in sorted(environ):
         if name in OURS or name in COMMON or name in OF_AGENTS:
             continue
-        if name.startswith("COUNTERSIGN_"):
-            raise ConfigError(f"{name} is not a setting of Countersign: {_did_you_mean(name, OURS, 0.0)}")
+        if name.startswith(PREFIX):
+            ends = [known.removeprefix(PREFIX) for known in OURS]  # with it every name would be like each other
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), ends, n=1)
+            rather = f"did you mean {PREFIX}{near[0]}?" if near else ".env.example names all of them"
+            raise ConfigError(f"{name} is not a setting of Countersign: {rather}")
         meant = difflib.get_close_matches(name, COMMON, n=1, cutoff=0.9)
         if meant and not environ.get(meant[0]):
             raise ConfigError(f"{name} is not a setting of Countersign: did you mean {meant[0]}?")
-
-
-def _did_you_mean(name: str, known: tuple[str, ...], cutoff: float) -> str:
-    return f"did you mean {difflib.get_close_matches(name, known, n=1, cutoff=cutoff)[0]}?"
 
 
 def load_dotenv(path: Path = BASE_DIR / ".env", environ: MutableMapping[str, str] = os.environ) -> None:

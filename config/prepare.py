@@ -83,8 +83,9 @@ def connect() -> None:
         connection.ensure_connection()
     except Error as fault:
         setting = "DATABASE_OWNER_URL" if roles.are_two() and roles.is_owner() else "DATABASE_URL"
-        place = setting if settings.EMBEDDED_CLUSTER is None else settings.EMBEDDED_CLUSTER.directory
-        raise ConfigError(f"cannot connect to the database ({place}): {one_line(fault)}") from fault
+        cluster = settings.EMBEDDED_CLUSTER
+        place, more = (cluster.directory, f" (see {cluster.log})") if cluster else (setting, "")
+        raise ConfigError(f"cannot connect to the database ({place}): {one_line(fault)}{more}") from fault
 
 
 def one_line(fault: BaseException) -> str:

@@ -8,6 +8,7 @@ import importlib.util
 import locale
 import os
 import pwd
+import re
 import shutil
 import stat
 import subprocess
@@ -221,7 +222,7 @@ def _run(command: list[str | Path], cluster: Cluster, user: pwd.struct_passwd | 
         **as_server_user(cluster, user),
     )
     if done.returncode:
-        raise ConfigError(f"{command[0]} failed in {cluster.data_dir}: {last_line(done.stdout)}")
+        raise ConfigError(f"{command[0]} failed in {cluster.data_dir}: {line_that_says_why(done.stdout)}")
 
 
 class _AsUser(TypedDict, total=False):
@@ -240,6 +241,12 @@ def as_server_user(cluster: Cluster, user: pwd.struct_passwd | None) -> _AsUser:
     if user:
         options |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     return options
+
+
+def line_that_says_why(output: bytes) -> str:
+    """The first line of a program's output with an error: initdb says last that it cleans up."""
+    found = re.search(rb"(?:FATAL|PANIC|error): .*", output)
+    return last_line(found[0] if found else output)
 
 
 def last_line(output: bytes) -> str:

@@ -92,6 +92,11 @@ def test_a_misspelt_name_is_refused_with_the_one_that_was_meant(name, meant):
         env.read({name: "1"})
 
 
+def test_a_name_that_is_like_no_other_is_refused_without_a_guess():
+    with pytest.raises(ConfigError, match="COUNTERSIGN_FOO is not a setting .*: .env.example names all of them"):
+        env.read({"COUNTERSIGN_FOO": "1"})
+
+
 def test_names_of_other_programs_are_left_alone():
     environ = {"DATABASE_URL": "postgresql:///d", "DATABASE_URLS": "x", "PATH": "/bin", "SLACK_TOKEN": "t"}
     assert env.read(environ).database_url == "postgresql:///d"

@@ -23,7 +23,7 @@ import pytest
 
 from config import env
 from config.database import postgres
-from config.database.cluster import Cluster
+from config.database.cluster import Cluster, line_that_says_why
 from config.env import BASE_DIR, ConfigError
 from config.processes import supervisor
 from tests.services.files import transcript
@@ -170,6 +170,20 @@ def test_why_postgresql_does_not_start_is_the_line_that_says_so(tmp_path):
     cluster.log.write_bytes(b"FATAL:  of an earlier start\n" + LOG)
     told = postgres._reason(cluster, len(b"FATAL:  of an earlier start\n"))
     assert told == 'FATAL:  could not write to file "pg_wal/xlogtemp.815": No space left on device'
+
+
+INITDB = b"""\
+creating configuration files ... ok
+running bootstrap script ... 2026-11-28 08:45 UTC [126] FATAL:  could not write to file "x": No space left on device
+child process exited with exit code 1
+initdb: removing contents of data directory "/srv/postgres.new"
+"""
+
+
+def test_why_a_database_cannot_be_made_is_the_line_that_says_so():
+    assert line_that_says_why(INITDB) == 'FATAL:  could not write to file "x": No space left on device'
+    assert line_that_says_why(b"initdb: error: no\ninitdb: hint: x\n") == "error: no"
+    assert line_that_says_why(b"one\nkilled\n") == "killed"
 
 
 def test_on_a_full_disk_the_log_may_have_no_line(tmp_path, monkeypatch):

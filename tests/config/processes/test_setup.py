@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ..places import ROOT
+from ...places import ROOT
 
 pytestmark = pytest.mark.skipif(shutil.which("uv") is not None, reason="uv needs no pip")
 
