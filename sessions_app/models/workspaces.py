@@ -7,6 +7,10 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from sessions_app.ids import uuid7
+from sessions_app.rendering.text import first_line
+
+MOST_SHOWN = 200
+"""Characters of a name."""
 
 
 class Role(models.TextChoices):
@@ -50,7 +54,7 @@ class Workspace(models.Model):
     """Nothing is deleted by those days before that: see ``services.retention.keeping``."""
 
     def __str__(self) -> str:
-        return self.name or self.slug
+        return first_line(self.name, MOST_SHOWN) or self.slug
 
 
 class Member(models.Model):
@@ -76,7 +80,8 @@ class Member(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.user.get_full_name() or self.user.get_username()
+        """Without what is not seen or turns text round: it is what the record and other members' pages call them."""
+        return first_line(self.user.get_full_name() or self.user.get_username(), MOST_SHOWN)
 
 
 class ApiKey(models.Model):

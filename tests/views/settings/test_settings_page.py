@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.test import Client
 
-from sessions_app.models import ApiKey, AuditEntry, Member, Role
+from sessions_app.models import ApiKey, AuditEntry, Member, Role, Workspace
 from sessions_app.services import audit
 from sessions_app.services.people import api_keys, members
 from vcon_app.services.trust import own_keys
@@ -109,6 +110,17 @@ def test_a_key_is_shown_once_and_works_until_it_is_revoked(admin):
 def test_what_a_form_answers_is_in_sight_where_the_page_is_long(admin, page, action, section):
     shown = admin.get(page).content.decode()
     assert f'action="{action}#{section}"' in shown and f'id="{section}"' in shown
+
+
+def test_no_name_that_a_person_gave_hides_anything_or_turns_a_page_round(admin, workspace):
+    odd = "Ines\u202e\u200b approved"
+    Workspace.objects.update(name=odd)
+    get_user_model().objects.update(first_name=odd)
+    api_keys.create_api_key(workspace, odd, Role.AGENT, by=audit.COMMAND)
+    for path in ("/", "/settings/", "/audit/"):
+        html = re.sub(r' value="[^"]*"', "", admin.get(path).content.decode())  # fields hold what is stored
+        assert "Ines⟨U+202E⟩⟨U+200B⟩ approved" in html, path
+        assert not [odd for odd in "\u202e\u200b" if odd in html], path
 
 
 def test_the_workspace_gets_another_name(admin, workspace):
