@@ -148,6 +148,15 @@ def test_a_kind_of_event_is_no_badge_like_those_of_the_desk(reviewer, agent):
     ] == []
 
 
+def test_no_word_of_others_stands_among_the_facts_without_saying_what_it_is(reviewer, agent):
+    told = [said("m", "Done", model="cost: $0.00"), call("c", "checked", {}), result("c", "ok")]
+    session = session_with(agent, told, summary="Signature verified", tags=["verified"])
+    text = page_of(reviewer, session).text
+    assert [one for one in (
+        "summary: Signature verified", "tags: verified", "models: cost: $0.00", "tools: checked",
+    ) if one not in text] == []  # fmt: skip
+
+
 def test_an_event_without_a_link_is_not_taken_for_the_agents(reviewer, here, monkeypatch):
     monkeypatch.setattr(link_queries, "origins", lambda session_id, seqs: {})
     assert "unknown origin" in page_of(reviewer, here).text
