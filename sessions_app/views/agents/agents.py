@@ -18,6 +18,7 @@ from sessions_app.queries.sessions.run_summaries import note_summaries
 from .. import access
 from ..list_columns import Column
 from ..tables import page_number
+from . import costs
 
 SESSIONS = 25
 FEW = 10
@@ -92,6 +93,7 @@ def detail(request: access.DeskRequest, slug: str) -> HttpResponse:
     context = {"row": row, "agent": row.agent, "sessions": page.items, "runtime": str(RUNTIMES[agent.runtime])}
     context |= {"health": agent_health.health_of(agent), "health_days": agent_health.DAYS}
     context |= {"budget": _daily(agent), "policy_line": _policy_line(agent)}
+    context["costs"] = costs.by_day(agent, agent_health.DAYS)
     return render(request, "agents/detail.html", context)
 
 
