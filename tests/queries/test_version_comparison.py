@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Session
-from sessions_app.queries.sessions.version_comparison import compare_versions, mean_range, share_range
+from sessions_app.queries.sessions.version_comparison import compare_versions, mean_range, share_range, student
 
 
 def test_a_range_of_shares_is_that_of_the_paper():
@@ -23,11 +23,22 @@ def test_shares_of_none_and_all_have_a_range():
     assert found.low < 0 < found.high and not found.is_clear
 
 
-def test_a_range_of_means_is_twice_the_standard_error():
-    old, new = [1.0, 3.0] * 50, [2.0, 4.0] * 50  # variance 100/99 each
-    found = mean_range(old, new)
-    error = 1.959964 * (2 * (100 / 99) / 100) ** 0.5
-    assert (found.low, found.high) == (pytest.approx(1 - error), pytest.approx(1 + error))
+def test_a_range_of_means_is_that_of_the_textbook():
+    """Student's ten patients with two drugs (1908) by Welch's test, as R tells it: t.test(extra ~ group, sleep)."""
+    one = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+    other = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+    found = mean_range(one, other)
+    assert (found.low, found.high) == (pytest.approx(-0.2054832, abs=1e-4), pytest.approx(3.3654832, abs=1e-4))
+
+
+@pytest.mark.parametrize(("freedom", "quantile"), [(9, 2.262157), (18, 2.100922), (30, 2.042272), (120, 1.979930)])
+def test_few_sessions_widen_a_range_as_tables_of_students_distribution_say(freedom, quantile):
+    assert student(freedom) == pytest.approx(quantile, abs=2e-5)
+
+
+def test_sessions_that_do_not_differ_have_a_range_without_width():
+    found = mean_range([2.0] * 10, [3.0] * 10)
+    assert (found.low, found.high, found.is_clear) == (1, 1, True)
 
 
 def test_of_few_sessions_no_range_is_told():
