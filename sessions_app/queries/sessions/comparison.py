@@ -100,23 +100,39 @@ def candidates(session: Session) -> list[Session]:
 def aligned(compared: Sequence[Side]) -> list[Line]:
     """Turns in rows: those with the same prompt in one; between two such rows by their order.
 
-    The first side gives the order. A turn of another that has no place in it stands by itself after the turn before it.
+    The first side gives the order. A turn of another that has no place in it stands after the turn before it, beside
+    its like of further sides.
     """
     first, others = compared[0], compared[1:]
     rows: list[list[Turn | None]] = [[turn, *(None for _ in others)] for turn in first.turns]
-    extra: defaultdict[int, list[list[Turn | None]]] = defaultdict(list)
+    extra: defaultdict[int, list[_Row]] = defaultdict(list)
     for number, other in enumerate(others, 1):
         after = -1
         for at, turn in _places(first.turns, other.turns):
             if at is None:
-                extra[after].append([turn if column == number else None for column in range(len(compared))])
+                _place(extra[after], turn, number, len(compared))
             else:
                 rows[at][number] = turn
                 after = at
-    lines = list(extra[-1])
+    lines = [row for _, row in extra[-1]]
     for at, row in enumerate(rows):
-        lines += [row, *extra[at]]
+        lines += [row, *(row for _, row in extra[at])]
     return [_line(next(turn.prompt for turn in line if turn), compared, line) for line in lines]
+
+
+_Row = tuple[str, list[Turn | None]]
+"""The key of a prompt, and its turn of each side."""
+
+
+def _place(rows: list[_Row], turn: Turn, number: int, sides: int) -> None:
+    """Put a turn of one side into the first row of the same prompt behind its turn before, or into one of its own."""
+    key = _key(turn) if turn.index else ""  # what comes before the first message has no prompt
+    since = 1 + max((at for at, (_, row) in enumerate(rows) if row[number]), default=-1)
+    beside = next((row for prompt, row in rows[since:] if prompt == key), None)
+    if beside is None:
+        beside = [None] * sides
+        rows.append((key, beside))
+    beside[number] = turn
 
 
 def _line(name: str, compared: Sequence[Side], shown: Sequence[Any]) -> Line:

@@ -13,15 +13,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST
+from django_htmx.http import HttpResponseClientRedirect
 
 from sessions_app.models import SavedView, Session
 from sessions_app.queries.reviews.saved_views import columns_of
-from sessions_app.queries.sessions import session_list
+from sessions_app.queries.sessions import comparison, session_list
 from sessions_app.rendering import numbers
 from sessions_app.services.reviews import assignments, bulk, saved_views
 from sessions_app.services.reviews.problems import NotAllowed, Refused
 
-from .. import access, list_columns
+from .. import access, compare, list_columns
 from ..pages import wants_fragment
 from ..tables import csv_response
 from .box import member_named
@@ -110,6 +111,8 @@ def do(request: access.DeskRequest) -> HttpResponse:
         messages.warning(request, gettext("%(missing)s of them are not there any more.") % {"missing": missing})
     if what == "csv":
         return _csv(request, ids)
+    if what == "compare":
+        return _compare(request, ids)
     if what not in DEEDS:
         messages.error(request, gettext("Choose what to do with them."))
         return _done(request)
@@ -176,6 +179,17 @@ def _archive(request: access.DeskRequest, ids: list[UUID]) -> str:
 DEEDS: dict[str, Callable[[access.DeskRequest, list[UUID]], str]] = {
     "tag": _tag, "untag": _untag, "assign": _assign, "archive": _archive,
 }  # fmt: skip
+
+
+def _compare(request: access.DeskRequest, ids: list[UUID]) -> HttpResponse:
+    """To the page that shows them beside each other, in the order of the list."""
+    found = comparison.sessions(request.member.workspace_id, ids)
+    if not 1 < len(found) <= comparison.MOST:
+        told = gettext("Choose 2 to %(most)s sessions to compare; %(ids)s are chosen.")
+        messages.error(request, told % {"most": comparison.MOST, "ids": len(found)})
+        return _done(request)
+    url = compare.address(found)
+    return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
 
 
 def _csv(request: access.DeskRequest, ids: list[UUID]) -> HttpResponse:

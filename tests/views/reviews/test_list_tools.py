@@ -201,6 +201,20 @@ def test_without_a_script_the_page_of_the_list_stays(reviewer, three, monkeypatc
     assert reviewer.post("/sessions/do/", form).url == f"/sessions/{more.replace('&amp;', '&')}"
 
 
+def test_two_to_four_chosen_ones_are_compared_in_the_order_of_the_list(reviewer, three):
+    form = {"session": [str(one.pk) for one in three[:2]], "do": "compare"}
+    address = f"/sessions/compare/?session={three[0].pk}&session={three[1].pk}"
+    assert reviewer.post("/sessions/do/", form).url == address
+    assert reviewer.post("/sessions/do/", form, headers={"HX-Request": "true"}).headers["HX-Redirect"] == address
+    assert "Choose 2 to 4 sessions to compare; 1 are chosen." in words(do(reviewer, three[:1], "compare"))
+    five = [*three, *(session_of(three[0].agent, f"More {number}") for number in range(2))]
+    told = reviewer.post(
+        "/sessions/do/", form | {"session": [str(one.pk) for one in five]}, headers={"HX-Request": "true"}
+    )
+    assert "2 to 4 sessions to compare; 5 are chosen" in words(told) and "HX-Redirect" not in told.headers
+    assert 'value="compare"' in reviewer.get("/sessions/").content.decode()
+
+
 def test_the_chosen_ones_leave_as_a_table_that_runs_nothing(reviewer, three):
     Session.objects.filter(pk=three[0].pk).update(title="=cmd()")
     table = do(reviewer, three[:2], "csv").content.decode()

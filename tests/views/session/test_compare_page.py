@@ -7,8 +7,10 @@ from uuid import uuid4
 
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Agent, Session
+from sessions_app.services import audit
 from sessions_app.services.log import events, links
 from tests.views.build import session_of, words
+from vcon_app.services.erasure import erasing
 
 from .build import asked, at, call, result, said, session_with
 
@@ -46,6 +48,18 @@ def test_turns_stand_beside_those_with_the_same_prompt(reviewer, agent):
     assert shelf.count("turn") == 1 and "—" in shelf
     assert any(re.match(r"Write 2 3", row) for row in rows)
     assert f"?event={one.turns.get(index=2).first_seq}" in page.content.decode()
+
+
+def test_turns_that_the_first_session_lacks_stand_beside_their_like_of_the_others(reviewer, agent):
+    one = turns_of(agent, "One", "Count the jars")
+    other = turns_of(agent, "Other", "Wipe shelf 7", "Count the jars", "Close up", "Lock the door")
+    third = turns_of(agent, "Third", "Count the jars", "Lock the door", "Close up")
+    address = "&".join(f"session={session.pk}" for session in (one, other, third))
+    rows = [row for row in rows_of(reviewer.get(f"/sessions/compare/?{address}")) if re.search(r" turn \d", row)]
+    told = [(row.partition(" turn ")[0].replace(" —", ""), row.count(" turn ")) for row in rows]
+    assert told[1:] == [
+        ("Wipe shelf 7", 1), ("Count the jars", 3), ("Close up", 1), ("Lock the door", 2), ("Close up", 1),
+    ], "each session in its own order"  # fmt: skip
 
 
 def test_a_session_that_broke_off_is_not_called_completed_beside_another(reviewer, agent):
@@ -116,6 +130,24 @@ def test_sessions_of_another_workspace_do_not_exist(reviewer, charlie, agent):
     one = session_of(agent, title="One")
     assert charlie.get(f"/sessions/compare/?session={one.pk}").status_code == 404
     assert reviewer.get(f"/sessions/compare/?session={one.pk}&session={uuid4()}").status_code == 404
+
+
+def test_of_a_deleted_session_it_is_told_and_the_others_are_shown(reviewer, charlie, agent):
+    one, other, third = (session_of(agent, title=title) for title in ("One", "Other", "Third"))
+    erasing.erase_session(third, by=audit.COMMAND)
+    page = reviewer.get(f"/sessions/compare/?session={one.pk}&session={third.pk}&session={other.pk}")
+    assert page.status_code == 200 and f"Session {third.pk} was deleted on 2" in words(page)
+    assert rows_of(page)[0].startswith("What is compared One") and "Other" in rows_of(page)[0]
+    alone = reviewer.get(f"/sessions/compare/?session={third.pk}")
+    assert alone.status_code == 404 and "was deleted on" in words(alone)
+    elsewhere = charlie.get(f"/sessions/compare/?session={third.pk}")
+    assert elsewhere.status_code == 404 and "was deleted" not in words(elsewhere)
+
+
+def test_a_session_beside_itself_is_told(reviewer, agent):
+    one = session_of(agent, title="One")
+    page = words(reviewer.get(f"/sessions/compare/?session={one.pk}&session={one.pk}"))
+    assert f"{one.pk} is among them already" in page and "Compare with" in page
 
 
 def test_what_a_session_says_is_shown_as_text(reviewer, agent):
