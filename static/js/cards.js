@@ -44,7 +44,8 @@ const news = new Set();
 function changed({ id, status }) {
   const card = document.getElementById(`approval-${id}`);
   if (card && card.dataset.status !== status && !isBeingFilledIn(card)) {
-    htmx.ajax("GET", `${card.dataset.piece}?place=inbox`, { source: card, target: card, swap: "outerHTML" });
+    htmx.ajax("GET", `${card.dataset.piece}?place=inbox`, { source: card, target: card, swap: "outerHTML" })
+      .catch(() => null); // "again" comes when the way to the server is back
   }
   if (status === "pending" && !card) news.add(id);
   else news.delete(id);
@@ -53,4 +54,19 @@ function changed({ id, status }) {
   pill.querySelector("a").textContent = gettext("%(count)s new", { count: news.size });
 }
 
-if (live) listen(live.dataset.stream, { approval: changed, waiting: ({ count }) => showCount(count) });
+// The stream was away: cards that Home would not show by now tell what became of them, others are counted as they come.
+let isFirst = true; // the page has only just come
+async function again() {
+  if (isFirst) { isFirst = false; return; }
+  const answer = await fetch(location.href).catch(() => null);
+  if (!answer?.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const waiting = [...page.querySelectorAll("#home-live .card.is-open")].map((card) => card.dataset);
+  for (const card of document.querySelectorAll(".card.is-open")) {
+    const now = waiting.find(({ approval }) => approval === card.dataset.approval);
+    if (now?.version !== card.dataset.version) changed({ id: card.dataset.approval, status: now ? "changed" : "gone" });
+  }
+  for (const { approval, status } of waiting) changed({ id: approval, status });
+}
+
+if (live) listen(live.dataset.stream, { approval: changed, waiting: ({ count }) => showCount(count), again });

@@ -15,7 +15,7 @@ from sessions_app.services import audit, sessions
 from sessions_app.services.approvals import decisions
 from tests.views.build import asks, session_of
 
-from .conftest import PATIENCE, PHONE
+from .conftest import PATIENCE, PHONE, STREAMS
 
 LONG = {"note": "lost in transit\n" * 60, "order": "4711"}
 
@@ -335,3 +335,49 @@ def test_on_a_wide_screen_a_card_without_a_conversation_has_its_place_too(open_p
     card = page.locator("#card-place .card")
     expect(card).to_be_visible()
     assert card.bounding_box()["width"] > 1_400
+
+
+@pytest.fixture
+def refused(connected):
+    """A page's streams are answered as by a proxy whose server is being started again, until somebody calls it."""
+
+    def refuse(page: Page):
+        page.route(STREAMS, lambda route: route.fulfill(status=502, body="Bad gateway"))
+        page.context.set_offline(True)
+        expect(page.locator("#connection")).to_contain_text("Connection lost")
+        return lambda: page.unroute(STREAMS)
+
+    return refuse
+
+
+def test_an_inbox_that_was_away_says_so_and_catches_up(open_page, agent, refused):
+    first = asks(session_of(agent), tool="first_tool")
+    page = open_page("/approvals/")
+    expect(page.locator("#card-place .card")).to_have_id(f"approval-{first.pk}")
+    end = refused(page)
+    by_ada(first)
+    second = asks(session_of(agent), tool="second_tool")
+    with page.expect_response(STREAMS):
+        page.context.set_offline(False)
+    expect(page.locator("#connection")).to_contain_text("reconnecting")
+    end()
+    expect(page.locator("#connection")).to_contain_text("Back")
+    expect(page.locator(f"#row-{second.pk}")).to_be_visible()
+    expect(page.locator(f"#row-{first.pk}")).to_contain_text("Approved")
+
+
+def test_home_that_was_away_says_so_and_catches_up(open_page, agent, refused):
+    first, second = (asks(session_of(agent), tool=f"tool_{number}") for number in range(2))
+    page = open_page("/")
+    expect(page.locator(f"#approval-{first.pk}.is-open")).to_be_visible()
+    end = refused(page)
+    by_ada(first)
+    third = asks(session_of(agent), tool="third_tool")
+    with page.expect_response(STREAMS):
+        page.context.set_offline(False)
+    end()
+    expect(page.locator("#connection")).to_contain_text("Back")
+    expect(page.locator(f"#approval-{first.pk}")).to_contain_text("Approved")
+    expect(page.locator("#home-new")).to_have_text("1 new")
+    expect(page.locator(f"#approval-{second.pk}.is-open")).to_be_visible()
+    expect(page.locator(f"#approval-{third.pk}")).to_have_count(0)

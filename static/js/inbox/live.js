@@ -23,6 +23,7 @@ async function fetchRows() {
   const ids = [...asked].slice(0, 200);
   for (const id of ids) asked.delete(id);
   const query = new URLSearchParams([...ids.map((id) => ["id", id]), ["show", inbox.dataset.show], ...(again ? [["again", "1"]] : [])]);
+  const isAgain = again;
   again = false;
   let page;
   try {
@@ -30,6 +31,7 @@ async function fetchRows() {
     if (!answer.ok) throw new Error(String(answer.status));
     page = new DOMParser().parseFromString(await answer.text(), "text/html");
   } catch {
+    again ||= isAgain;
     setTimeout(() => refreshRows(ids), 2_000);
     return;
   }

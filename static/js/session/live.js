@@ -1,8 +1,8 @@
 // A session that goes on: the event stream says what changed, and those parts of the page are fetched. Nothing above is
 // moved.
 
+import { isLost, say, stay } from "../connection.js";
 import { isBeingFilledIn } from "../keyboard.js";
-import { back, isLost, lost, pause, say } from "./connection.js";
 import { askFrame } from "./frame.js";
 import { base, go, toTheEnd as toTheEndOfRows } from "./navigation.js";
 import { fetchInPlace, refresh, refreshById } from "./pieces.js";
@@ -12,7 +12,6 @@ const live = document.getElementById("live");
 const tail = () => document.getElementById("tail");
 const unread = document.getElementById("unread");
 const toggle = document.querySelector("[data-follow-toggle]");
-let source = null;
 let after = live.dataset.after;
 let follow = false;
 let unseen = 0;
@@ -21,20 +20,14 @@ let overviewTimer = null;
 let turnStateTimer = null;
 let outlineTimer = null;
 let outlineFrom = Infinity;
-let reopening = null;
 let wasOpen = false;
 let writing = null; // writing.js, once a message is being written
-const REOPEN = 3_000; // ms: what browsers wait themselves where an answer was no stream at all
 
-function open() {
-  if (source || !live.dataset.stream || document.hidden) return;
-  source = new EventSource(`${live.dataset.stream}?after=${after}`);
+function hear(source) {
   source.addEventListener("open", () => {
-    back();
     if (wasOpen) { refreshAll(); hearOthers(); } // what a request lost while the network was away; the first time the page has just come
     wasOpen = true;
   });
-  source.addEventListener("error", reopen);
   source.addEventListener("event", (message) => {
     after = message.lastEventId || after;
     addEvent(JSON.parse(message.data));
@@ -54,32 +47,12 @@ function open() {
     live.dataset.known = state;
   });
   source.addEventListener("deleted", () => { // nothing of it may stay on a screen; the page says when it was deleted
-    close();
+    leave();
     location.reload();
   });
   source.addEventListener("review", hearOthers);
   source.addEventListener("approval", (message) => refreshCard(JSON.parse(message.data)));
 }
-
-// A browser opens six connections to a host: pages that nobody looks at give theirs back.
-function close() {
-  clearTimeout(reopening);
-  pause();
-  source?.close();
-  source = null;
-}
-
-// A browser tries again by itself where it had no answer, and never where it had another one than a stream.
-function reopen() {
-  lost(!navigator.onLine);
-  if (source?.readyState !== EventSource.CLOSED) return;
-  source = null;
-  clearTimeout(reopening);
-  reopening = setTimeout(open, REOPEN);
-}
-window.addEventListener("offline", () => { if (source) lost(true); });
-window.addEventListener("online", () => { if (source) { close(); open(); } }); // nobody knows whether the old one still lives
-document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
 
 const hearOthers = () => import("./others.js").then(({ news }) => news());
 
@@ -277,4 +250,4 @@ if (location.hash === "#follow") {
   history.replaceState(history.state, "", location.pathname + location.search);
   setFollow(true);
 }
-open();
+const leave = live.dataset.stream ? stay(() => `${live.dataset.stream}?after=${after}`, hear) : null;
