@@ -72,6 +72,20 @@ def test_its_slider_leads_to_any_event_by_pointer_and_by_keys(agent, open_page):
     assert page.locator("#replay [role=status]").get_attribute("aria-live") == "off"
 
 
+def test_its_speed_stays_when_the_slider_leads_elsewhere(agent, open_page):
+    session = session_with(agent, [asked("p", "Go", 0), *(said(f"m{n}", f"Step {n}", n) for n in range(20))])
+    page = open_page(f"{path_of(session)}?replay=2")
+    page.locator("#replay [data-go=play]").wait_for()
+    page.locator("#replay [data-speed]").select_option("30")
+    page.locator("#replay [data-pause]").select_option("")
+    page.locator("#replay input[type=range]").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile("replay=3$"))
+    expect(page.locator("#replay[data-begun]")).to_contain_text("event 3 of 21")
+    expect(page.locator("#replay [data-speed]")).to_have_value("30")
+    expect(page.locator("#replay [data-pause]")).to_have_value("")
+
+
 def test_its_speed_is_chosen_on_a_phone_and_at_twice_the_size_too(agent, open_page):
     session = session_with(agent, [asked("p", "Go", 0), said("m", "One", 1), said("e", "Two", 2)])
     page = open_page(f"{path_of(session)}?replay=2", viewport=PHONE)

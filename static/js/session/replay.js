@@ -18,9 +18,11 @@ let timer = null;
 let follows = true; // whether the page scrolls along
 let steps = []; // [seq, ms or null] in order, without gaps
 let addressed = 0;
+let chosen = []; // speed and pauses, for the bar that comes anew with the rows
 
 const SLIDER = "#replay input[type=range]";
 const isOn = () => Boolean(bar());
+const selects = () => bar().querySelectorAll("select");
 const address = (seq) => `${base()}?replay=${seq}`;
 
 async function fetchSteps(query) {
@@ -95,6 +97,7 @@ function draw(at) {
 
 async function moveTo([seq, at]) {
   await reach(seq);
+  if (!isOn()) return; // somebody left meanwhile
   point = seq;
   show();
   draw(at);
@@ -181,6 +184,7 @@ function jumpTo(seq) {
 function faster(by) {
   const select = bar().querySelector("[data-speed]");
   select.selectedIndex = Math.max(0, Math.min(select.options.length - 1, select.selectedIndex + by));
+  chosen = [...selects()].map((one) => one.value);
   if (playing) { clearTimeout(timer); guarded(playOn); }
 }
 
@@ -188,6 +192,7 @@ function faster(by) {
 function begin() {
   if (!isOn() || bar().dataset.begun) { if (!isOn()) { clearTimeout(timer); playing = false; } return; }
   bar().dataset.begun = "1";
+  chosen.forEach((value, at) => { selects()[at].value = value; });
   clearTimeout(timer);
   playing = false;
   point = Number(timeline().dataset.replay);
