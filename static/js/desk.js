@@ -120,6 +120,7 @@ function step(by) {
 // x chooses the row, where rows can be chosen.
 const choose = () => document.activeElement.closest("[data-row]")?.closest("tr")?.querySelector("input[type=checkbox]")?.click();
 
+if (!navigator.clipboard) import("./clipboard.js");
 async function copyFrom(button) {
   const source = document.getElementById(button.dataset.copy);
   await navigator.clipboard.writeText(source.value ?? source.textContent.trim());

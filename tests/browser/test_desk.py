@@ -126,6 +126,17 @@ def test_a_refusal_of_the_server_stands_beside_the_file(open_page):
     page.get_by_text('shelf.json: "papyrus" is not a format').wait_for()
 
 
+@pytest.mark.parametrize("path", ["/imports/", "/agents/"])
+def test_files_of_somebody_who_was_signed_out_meanwhile_are_not_called_sent(open_page, agent, path):
+    page = open_page(path)
+    page.context.clear_cookies(name="sessionid")
+    drop_all(page, ("one.json", TRANSCRIPT), ("two.json", TRANSCRIPT))
+    expect(page.locator(".uploads .failed")).to_have_count(2)
+    expect(page.locator(".uploads-line")).to_contain_text("0 of 2 sent · 2 failed")
+    expect(page.locator(".uploads .failed").first).to_contain_text("one.json: you are signed out; nothing was stored")
+    assert page.url.endswith(path) and not Import.objects.exists()
+
+
 def test_the_empty_desk_takes_a_file_and_leads_to_its_row(open_page):
     page = open_page("/")
     drop(page, "shelf.json")
@@ -334,6 +345,21 @@ def test_the_key_that_is_shown_once_can_be_copied(open_page, admin_member):
     assert api_keys.find_api_key(secret).name == "robot"
 
 
+def test_a_button_copies_where_the_desk_has_no_tls(open_page, admin_member):
+    """There the browser has no clipboard for pages. The pages of these tests lie on this machine, which it trusts."""
+    page = open_page("/settings/", member=admin_member)
+    page.add_init_script("delete Navigator.prototype.clipboard")
+    page.reload()
+    page.get_by_placeholder("refund agent, production").fill("robot")
+    page.get_by_role("button", name="Create key").click()
+    page.get_by_role("button", name="Copy").first.click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    page.evaluate("document.body.append(Object.assign(document.createElement('textarea'), { id: 'pasted' }))")
+    page.locator("#pasted").focus()
+    page.keyboard.press("Control+V")
+    expect(page.locator("#pasted")).to_have_value(page.locator("#secret").inner_text())
+
+
 FOLDER = """async ([name, files]) => {
   const path = (file) => `/${name}/${file.name}`;
   const entry = (file) => ({ name: file.name, fullPath: path(file), file: (take) => take(file) });
@@ -357,6 +383,17 @@ def test_a_dropped_folder_gives_its_files_on_any_page(open_page, agent):
     page.get_by_role("link", name="Imports").last.click()
     page.get_by_text("0 of 2 done").wait_for()
     assert set(Import.objects.values_list("folder", "filename")) == {("week", "one.json"), ("week", "two.json")}
+
+
+def test_what_tells_of_a_drop_lies_over_the_page_until_it_is_closed(open_page, agent):
+    session_of(agent)
+    page = open_page("/agents/")
+    drop_all(page, ("one.json", TRANSCRIPT), ("two.json", TRANSCRIPT))
+    page.get_by_text("2 of 2 sent").wait_for()
+    page.locator(".uploads-corner").get_by_role("button", name="Close").click()
+    expect(page.locator(".uploads-corner")).to_have_count(0)
+    drop_all(page, ("three.json", TRANSCRIPT))
+    page.get_by_text("1 of 1 sent").wait_for()
 
 
 def test_the_palette_finds_pages_actions_and_sessions(open_page, agent):

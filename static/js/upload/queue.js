@@ -42,7 +42,10 @@ function chosen(input) {
 }
 
 function prepare() {
-  uploads ??= corner(address);
+  uploads ??= corner(address, () => {
+    uploads = line = null;
+    count.all = count.sent = count.failed = 0;
+  });
   line ??= lineAbove(uploads, stop);
 }
 
@@ -80,7 +83,8 @@ function send({ file, path, log, batch }) {
   uploads.append(row.element);
   request.upload.addEventListener("progress", (event) => row.progress(event.loaded, event.total));
   request.addEventListener("load", () => {
-    if (request.status === 200) { count.sent += 1; show(request.responseText); }
+    if (request.getResponseHeader("HX-Redirect")) fail(name, gettext("you are signed out; nothing was stored, sign in and drop the file again"));
+    else if (request.status === 200) { count.sent += 1; show(request.responseText); }
     else fail(name, reason(request));
     end();
   });
@@ -117,6 +121,8 @@ function tell() {
   if (count.failed) parts.push(gettext("%(failed)s failed", count));
   line.querySelector("span").textContent = parts.join(" · ");
   line.querySelector("button").hidden = !queue.length;
+  const close = document.querySelector(".uploads-corner > button");
+  if (close) close.hidden = Boolean(now);
 }
 
 function stop() {

@@ -38,8 +38,8 @@ export function lineAbove(uploads, stop) {
   return line;
 }
 
-// Where there is no form: a box in the corner, with the way to the list.
-export function corner(address) {
+// Where there is no form: a box in the corner, with the way to the list. It lies over the page: `close` takes it away.
+export function corner(address, close) {
   const box = document.createElement("aside");
   box.className = "uploads-corner";
   box.setAttribute("aria-label", gettext("Files sent to Imports"));
@@ -49,7 +49,7 @@ export function corner(address) {
   const uploads = document.createElement("ul");
   uploads.className = "uploads";
   uploads.setAttribute("aria-live", "polite");
-  box.append(uploads, list);
+  box.append(uploads, list, button(gettext("Close"), () => { box.remove(); close(); }));
   document.body.append(box);
   return uploads;
 }
