@@ -13,5 +13,5 @@ async function writeText(text) {
   addEventListener("copy", give, { capture: true, once: true });
   const isCopied = document.execCommand("copy");
   removeEventListener("copy", give, { capture: true });
-  if (!isCopied) throw new Error("the browser copies nothing");
+  if (!isCopied) throw new DOMException("", "NotAllowedError"); // as the clipboard of a browser does
 }
