@@ -46,10 +46,13 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A turn, a number of calls or a file of one side; ``shown`` is None where it has none."""
+    """A turn, a number of calls or a file of one side; ``shown`` is None where it has none. ``asked``: the prompt of a
+    turn, where it is another than the line's.
+    """
 
     side: Side
     shown: Any
+    asked: str = ""
 
     @property
     def tools(self) -> str:
@@ -117,7 +120,17 @@ def aligned(compared: Sequence[Side]) -> list[Line]:
     lines = [row for _, row in extra[-1]]
     for at, row in enumerate(rows):
         lines += [row, *(row for _, row in extra[at])]
-    return [_line(next(turn.prompt for turn in line if turn), compared, line) for line in lines]
+    return [_turn_line(compared, line) for line in lines]
+
+
+def _turn_line(compared: Sequence[Side], turns: Sequence[Turn | None]) -> Line:
+    """A row of turns, named by the prompt of the first that is there; by their order others may stand beside it."""
+    first = next(turn for turn in turns if turn)
+    cells = [
+        Cell(side, turn, turn.prompt if turn and _key(turn) != _key(first) else "")
+        for side, turn in zip(compared, turns, strict=True)
+    ]
+    return Line(first.prompt, cells)
 
 
 _Row = tuple[str, list[Turn | None]]

@@ -62,6 +62,14 @@ def test_turns_that_the_first_session_lacks_stand_beside_their_like_of_the_other
     ], "each session in its own order"  # fmt: skip
 
 
+def test_a_turn_beside_one_of_another_prompt_says_its_own(reviewer, agent):
+    one, other = turns_of(agent, "One", "Count the jars"), turns_of(agent, "Other", "Wipe shelf 7")
+    rows = rows_of(reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}"))
+    row = next(row for row in rows if row.startswith("Count the jars"))
+    assert row.count("Count the jars") == 1 and row.index("Wipe shelf 7") > row.index("turn 2")
+    assert any(row.startswith("The parcel never came") and row.count("The parcel") == 1 for row in rows)
+
+
 def test_a_session_that_broke_off_is_not_called_completed_beside_another(reviewer, agent):
     log = [asked("p", "Go"), call("c", "Bash", {"command": "make"})]
     one, other = (session_with(agent, log[:n], origin="import", phase="completed") for n in (2, 1))
