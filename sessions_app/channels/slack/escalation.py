@@ -24,13 +24,13 @@ from sessions_app.runtimes.tool_rules import ESCALATE
 from sessions_app.services.approvals import second_step
 from sessions_app.services.slack import installations, jobs, pauses
 
-from . import api, install
+from . import api, blocks, install
 from .clicks import card_url, value_of
 
 log = logging.getLogger(__name__)
 MOST_ARGUMENTS = 1_200
 """Characters; a block of Slack's takes 3,000, entities counted."""
-MOST_CONTEXT, MOST_NAME = 300, 200
+MOST_CONTEXT = 300
 METADATA = "countersign_notice"
 POSTING = "posting"
 """Noted before a message is posted: who finds it without a ``ts`` looks in the channel before posting it again."""
@@ -137,22 +137,23 @@ def _mark(notice: SlackNotice) -> dict[str, str]:
 
 def _question(installation: SlackInstallation, approval: Approval) -> dict[str, Any]:
     """Text for the notification, and blocks for the channel."""
-    agent, tool = mrkdwn.escape(in_quotes(approval.session.agent.name, MOST_NAME)), mrkdwn.escape(_tool(approval))
-    asks = "asks" if approval.tool_name == ESCALATE else f"asks to run `{tool}`"
+    agent = in_quotes(approval.session.agent.name, blocks.MOST_NAME - 2)
+    asks = "asks" if approval.tool_name == ESCALATE else f"asks to run {blocks.code(_tool(approval))}"
     arguments, whole = _arguments(approval)
-    blocks = [_section(f"*{agent}* {asks}")]
+    shown = [blocks.section(f"{blocks.bold(agent)} {asks}")]
     if context := first_line(approval.context, MOST_CONTEXT):
-        blocks.append(_section(f"> {mrkdwn.escape(context)}"))
+        shown.append(blocks.section(f"> {mrkdwn.escape(context)}"))
     if arguments:
-        blocks.append(_section(f"```{arguments}```"))
+        shown.append(blocks.section(f"```{arguments}```"))
     if odd := oddities([approval.tool_name, approval.tool_server or "", approval.arguments, approval.context]):
-        blocks.append(_section(f":warning: Characters that deceive: {mrkdwn.escape('; '.join(odd)[:MOST_ARGUMENTS])}"))
-    blocks.append({"type": "context", "elements": [_text(_facts(installation, approval))]})
+        named = mrkdwn.escape("; ".join(odd)[:MOST_ARGUMENTS])
+        shown.append(blocks.section(f":warning: Characters that deceive: {named}"))
+    shown.append(blocks.context(_facts(installation, approval)))
     if approval.status == Approval.Status.PENDING:
-        blocks.append(_buttons(installation, approval, whole))
+        shown.append(_buttons(installation, approval, whole))
     else:
-        blocks.append(_section(_outcome(approval)))
-    return {"text": _summary(approval, agent, asks), "blocks": blocks}
+        shown.append(blocks.section(_outcome(approval)))
+    return {"text": _summary(approval, blocks.name(agent), asks), "blocks": shown}
 
 
 def _summary(approval: Approval, agent: str, asks: str) -> str:
@@ -161,9 +162,9 @@ def _summary(approval: Approval, agent: str, asks: str) -> str:
 
 
 def _tool(approval: Approval) -> str:
-    """Server and name, on one line and without what would end the form of code."""
+    """Server and name, on one line."""
     name = f"{approval.tool_server}/{approval.tool_name}" if approval.tool_server else approval.tool_name
-    return first_line(name, MOST_NAME).replace("`", "'")
+    return first_line(name, blocks.MOST_NAME)
 
 
 def _arguments(approval: Approval) -> tuple[str, bool]:
@@ -179,7 +180,7 @@ def _arguments(approval: Approval) -> tuple[str, bool]:
 def _facts(installation: SlackInstallation, approval: Approval) -> str:
     session = approval.session
     path = reverse("session-detail", args=[session.agent_id, session.pk])
-    where = mrkdwn.link(f"{install.desk_url(installation)}{path}", first_line(str(session), 80))
+    where = f"<{install.desk_url(installation)}{path}|{blocks.name(str(session), 80).replace('|', '¦')}>"
     partial = bool(session.unpriced_tokens or session.under_reported)
     expiry = f"denied by itself at {approval.expires_at:%d %b %H:%M} UTC" if approval.expires_at else ""
     risk = f"risk {mrkdwn.escape(risk_in_words(approval.risk, approval.terms))}" if approval.risk else ""
@@ -243,7 +244,7 @@ def _outcome(approval: Approval) -> str:
     status = approval.get_status_display().replace("_", " ").lower()
     by, channel = str(made.get("by") or ""), made.get("channel")
     name = "the API key " if made.get("by_kind") == "api_key" else ""
-    name += mrkdwn.escape(first_line(by, MOST_NAME))
+    name += blocks.name(by)
     who = f" by {name}" + (" in Slack" if channel == "slack" else "") if by else ""
     reason = made.get("answer") or made.get("reason") or ""
     why = f": {mrkdwn.escape(first_line(reason, MOST_CONTEXT))}" if reason else ""
@@ -258,19 +259,11 @@ def _budget(notice: SlackNotice) -> dict[str, Any]:
     whose = budget.session or budget.agent or notice.installation.workspace
     when = "in all" if period == "all" else f"for {period} (UTC)"
     text = (
-        f":money_with_wings: The budget of *{mrkdwn.escape(first_line(str(whose), 80))}* is used up: "
+        f":money_with_wings: The budget of {blocks.bold(str(whose), 80)} is used up: "
         f"{money(budget.amount)} {when}. No new turn begins until an admin raises it"
         f"{'' if period == 'all' else ' or the day is over'}."
     )
     return {"text": text}
-
-
-def _section(text: str) -> dict[str, Any]:
-    return {"type": "section", "text": _text(text)}
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "mrkdwn", "text": text}
 
 
 def _button(words: str, action: str) -> dict[str, Any]:

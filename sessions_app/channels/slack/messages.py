@@ -15,7 +15,7 @@ from sessions_app.services.money.budgets import Spent
 from sessions_app.services.slack import installations, jobs, threads
 from sessions_app.services.turns.messages import NotActive, TooLong
 
-from . import api, clicks, commands, inbox, people
+from . import api, blocks, clicks, commands, inbox, people
 from . import context as slack_context
 from .people import Person
 
@@ -160,7 +160,7 @@ def _in_thread(event: SlackEvent, text: str) -> dict[str, Any]:
     thread = event.conversation_key.rpartition(":")[2]
     return {
         "method": "chat_postMessage", "channel": event.payload["channel"], "thread_ts": thread,
-        "text": mrkdwn.escape(text), "unfurl_links": False,
+        "text": mrkdwn.escape(text), "blocks": [blocks.context(mrkdwn.escape(text))], "unfurl_links": False,
     }  # fmt: skip
 
 

@@ -24,8 +24,8 @@ from sessions_app.models import SlackInstallation, SlackReply, TurnInFlight
 from sessions_app.rendering import mrkdwn
 from sessions_app.services.slack import installations, jobs
 
-from . import api
-from .progress import reply_text, url_of
+from . import api, blocks
+from .progress import Paragraph, paragraphs_of, url_of
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN = 1.2
@@ -33,7 +33,9 @@ SECONDS_BETWEEN = 1.2
 LAST_WAITS = 30
 """Seconds that the end of an answer waits for Slack before it is left to the sweep."""
 MOST_PARTS = 10
-BEGUN = "…"
+MOST_BLOCKS = 50
+"""Of one message: https://docs.slack.dev/reference/block-kit/blocks."""
+BEGUN, BETWEEN = "…", "\n\n"
 METADATA = "countersign_reply"
 GONE = ("message_not_found", "cant_update_message", "edit_window_closed")
 """Somebody deleted the message, or nobody may change it any more: it is not posted again."""
@@ -117,28 +119,52 @@ def _step(reply_id: UUID) -> datetime | None:
 
 def _bring_up_to_date(reply: SlackReply) -> None:
     """Raises ``jobs.Away``, ``Refused`` and ``ClaimLost``."""
-    text, is_over = reply_text(reply)
-    parts = mrkdwn.split(text or BEGUN)
+    said, is_over = paragraphs_of(reply)
+    parts = _parts(said or [Paragraph(BEGUN)])
     if len(parts) > MOST_PARTS:
         rest = mrkdwn.link(url_of(reply), "The rest is in Countersign")
-        parts = [*parts[: MOST_PARTS - 1], rest]
+        parts = [*parts[: MOST_PARTS - 1], [Paragraph(rest)]]
     for number, part in enumerate(parts):
         _show(reply, number, part)
     for number in range(len(parts), len(reply.parts)):
-        _show(reply, number, "_(this part is not needed any more)_")
+        _show(reply, number, [Paragraph("_(this part is not needed any more)_")])
     if is_over:
         jobs.finish(reply, retry_at=None)
     elif reply.tries:
         jobs.extend(reply, tries=0, retry_at=None)
 
 
-def _show(reply: SlackReply, number: int, text: str) -> None:
+def _parts(said: list[Paragraph]) -> list[list[Paragraph]]:
+    """The paragraphs as messages that Slack takes. What the agent says in one go is one paragraph."""
+    parts: list[list[Paragraph]] = []
+    left = 0
+    for paragraph in said:
+        for text in mrkdwn.split(paragraph.text):
+            if not parts or left < len(text) + len(BETWEEN) or len(parts[-1]) == MOST_BLOCKS - 1:  # a long one is two
+                parts.append([])
+                left = mrkdwn.LIMIT
+            left -= len(text) + len(BETWEEN)
+            parts[-1].append(Paragraph(text, paragraph.by_desk))
+    return parts
+
+
+def _message(part: list[Paragraph]) -> dict[str, Any]:
+    """``text`` for notices, and ``blocks``: the desk speaks in small print, which an agent cannot imitate."""
+    shown: list[dict[str, Any]] = []
+    for paragraph in part:
+        made = blocks.context if paragraph.by_desk else blocks.section
+        shown += [made(text) for text in mrkdwn.split(paragraph.text, blocks.MOST_SECTION) if text.strip()]
+    return {"text": BETWEEN.join(paragraph.text for paragraph in part), "blocks": shown}
+
+
+def _show(reply: SlackReply, number: int, part: list[Paragraph]) -> None:
     """Have a part of the answer say this. What it says already is not sent again."""
-    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    message = _message(part)
+    sha256 = hashlib.sha256(repr(message).encode()).hexdigest()
     if number < len(reply.parts):
         if reply.parts[number]["sha256"] == sha256:
             return
-        _edit(reply, reply.parts[number]["ts"], text)
+        _edit(reply, reply.parts[number]["ts"], message)
         shown = [*reply.parts]
         shown[number] |= {"sha256": sha256}
         jobs.extend(reply, parts=shown)
@@ -146,11 +172,11 @@ def _show(reply: SlackReply, number: int, text: str) -> None:
     ts = _posted_before(reply, number) if reply.posting == number else None
     if ts is None:
         jobs.extend(reply, posting=number)
-        ts = _post(reply, number, text)
+        ts = _post(reply, number, message)
         jobs.extend(reply, parts=[*reply.parts, {"ts": ts, "sha256": sha256}], posting=None)
     else:
         jobs.extend(reply, parts=[*reply.parts, {"ts": ts, "sha256": ""}], posting=None)
-        _show(reply, number, text)
+        _show(reply, number, part)
 
 
 def _place(reply: SlackReply) -> tuple[str, str]:
@@ -159,19 +185,19 @@ def _place(reply: SlackReply) -> tuple[str, str]:
     return channel, thread
 
 
-def _post(reply: SlackReply, number: int, text: str) -> str:
+def _post(reply: SlackReply, number: int, message: dict[str, Any]) -> str:
     channel, thread = _place(reply)
     posted = api.call_for(
-        reply.installation, "chat_postMessage", channel=channel, thread_ts=thread, text=text, unfurl_links=False,
-        unfurl_media=False, metadata={"event_type": METADATA, "event_payload": _mark(reply, number)},
+        reply.installation, "chat_postMessage", channel=channel, thread_ts=thread, unfurl_links=False,
+        unfurl_media=False, metadata={"event_type": METADATA, "event_payload": _mark(reply, number)}, **message,
     )  # fmt: skip
     return posted["ts"]
 
 
-def _edit(reply: SlackReply, ts: str, text: str) -> None:
+def _edit(reply: SlackReply, ts: str, message: dict[str, Any]) -> None:
     channel, _ = _place(reply)
     try:
-        api.call_for(reply.installation, "chat_update", channel=channel, ts=ts, text=text)
+        api.call_for(reply.installation, "chat_update", channel=channel, ts=ts, **message)
     except api.Refused as refused:
         if refused.code not in GONE:
             raise

@@ -60,4 +60,23 @@ def test_no_name_of_an_agent_ends_the_quotes_around_it(slack, connected_session)
     Agent.objects.filter(pk=connected_session.agent_id).update(name="Parrot” *approved* by “Ines\nCountersign")
     asks(connected_session)
     (message,) = slack.posted(PEOPLE)
-    assert message.text.startswith('“Parrot" *approved* by "Ines” asks to run `')
+    assert message.text.startswith('“Parrot" ∗approved∗ by "Ines” asks to run `')
+
+
+def test_the_name_of_an_agent_is_a_name_to_its_end(slack, connected_session):
+    agent = connected_session.agent
+    agent.name = "Parrot* asks to run `ls` :white_check_mark: *Approved* by Ines"
+    agent.save()
+    asks(connected_session, tool="payment")
+    message = slack.posted(PEOPLE)[-1]
+    first = message.blocks[0]["text"]["text"]
+    star = "\u2217"
+    name = f"“Parrot{star} asks to run 'ls' :white_check_mark: {star}Approved{star} by Ines”"
+    assert first == f"*{name}* asks to run `payment`"
+    assert message.text == f"{name} asks to run `payment`"
+
+
+def test_plain_text_in_a_question_becomes_no_mention_and_no_link(slack, connected_session):
+    asks(connected_session, context="@here see #general and https://evil.example", arguments={"to": "@channel"})
+    texts = [block["text"] for block in slack.posted(PEOPLE)[-1].blocks if block["type"] == "section"]
+    assert len(texts) == 3 and all(text["verbatim"] is True for text in texts)
