@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -17,6 +20,7 @@ from django.core.management.base import CommandError
 
 from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit
+from tests.places import DOCS
 from vcon_app import registry
 from vcon_app.formats import vcon
 from vcon_app.formats.common.head import SIZES, Head
@@ -241,3 +245,19 @@ def test_large_encrypted_file_is_recognised_by_its_head():
     data = json.dumps(document).encode()
     for size in SIZES[:2]:
         assert registry.claims(Head(data[:size], size), registry.readers()) == ["vcon"]
+
+
+def test_a_recipient_opens_it_by_what_the_docs_say(imported_session, tmp_path):
+    said = (DOCS / "bundle.md").read_text(encoding="utf-8").partition("## For certain readers alone")[2]
+    script = re.search(r"```python\n(.+?)```", said, re.DOTALL)
+    assert script
+    names = ("open.py", "session.vcon", "ana.key", "bo.key", "opened.vcon")
+    program, sealed_file, ana, bo, target = (tmp_path / name for name in names)
+    program.write_text(script[1])
+    ana.write_text(private_pem(ANA))
+    bo.write_text(private_pem(BO))
+    sealed_file.write_bytes(sealed(imported_session, encrypt_for=trusted(ANA)))
+    for key, status in ((bo, 1), (ana, 0)):
+        ran = subprocess.run([sys.executable, program, sealed_file, key, target], capture_output=True, check=False)
+        assert (ran.returncode, target.exists()) == (status, status == 0), ran.stderr
+    assert {"payload", "signatures"} <= set(json.loads(target.read_bytes()))
