@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sessions_app.models import Approval, GraphNode, Role, Session
-from sessions_app.services import audit
+from sessions_app.services import agents, audit
 from sessions_app.services.people import api_keys
 from tests.services.build import append, event, user
 from tests.services.build import call as tool_call
@@ -100,6 +100,23 @@ def test_usage_runs_tools_and_approvals(api, full, things):
     waiting = call(api, "list_pending_approvals")["approvals"]
     assert all(api.client.get(one["url"]).status_code in (200, 302) for one in waiting)
     assert {one["id"] for one in waiting} == {str(one.pk) for one in Approval.objects.filter(status="pending")}
+
+
+def test_an_agent_without_sessions_is_found_by_its_slug(api, workspace):
+    tool = {"name": "lamp", "description": "Switches a lamp"}
+    made = agents.create(workspace.pk, name="Caretaker 7", runtime="scripted", tools=[tool], by=audit.COMMAND)
+    for named in (made.slug, str(made.pk)):
+        assert call(api, "list_available_tools", agent=named)["defined"] == 1
+    assert 'there is no agent "nobody" here' in error(api, "list_available_tools", agent="nobody")
+
+
+def test_runs_of_slack_can_be_asked_for_alone(api, things):
+    assert call(api, "list_agent_trigger_runs", kind="slack")["untrusted_runs"] == []
+
+
+def test_an_id_that_is_none_is_told_in_words(api):
+    answer = post(api, "resources/read", {"uri": "countersign://sessions/nope"})
+    assert answer["error"]["message"] == '"nope" is no id of a session'
 
 
 @pytest.mark.django_db(transaction=True)  # exports work in threads, which see only what is committed

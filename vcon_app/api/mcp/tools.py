@@ -115,9 +115,9 @@ async def get_agent_session_usage(session_id: UUID, limit: Limit = 50, cursor: C
 
 @server.tool(annotations=READS, structured_output=False)
 async def list_agent_trigger_runs(
-    status: str = "", kind: Literal["", "schedule", "webhook"] = "", limit: Limit = 20, cursor: Cursor = ""
+    status: str = "", kind: Literal["", "schedule", "webhook", "slack"] = "", limit: Limit = 20, cursor: Cursor = ""
 ) -> Json:
-    """What schedules and webhooks fired, failed and skipped ones too, with the session that came of it."""
+    """What schedules, webhooks and Slack fired, failed and skipped ones too, with the session that came of it."""
     runs, page = await _page("/api/v1/trigger-runs", _members, limit, status=status, kind=kind, cursor=cursor)
     return {"untrusted_runs": runs, "next_cursor": page["next_cursor"]}
 
@@ -128,9 +128,8 @@ async def list_available_tools(agent: Annotated[str, Field(description="id or sl
     answer holds, and how many there are."""
     found = await ask("/api/v1/sessions", agent=agent, limit=50)
     called = sorted({name for row in found["items"] for name in row["tools_invoked"]})
-    defined: list[Any] = []
-    if agent_id := next((row["agent"]["id"] for row in found["items"]), agent):
-        defined = (await ask(f"/api/v1/agents/{_uuid(agent_id)}"))["tools"]
+    agent_id = next((row["agent"]["id"] for row in found["items"]), None) or await _agent_id(agent)
+    defined = (await ask(f"/api/v1/agents/{agent_id}"))["tools"]
     return {
         "untrusted_defined": _fitting([_cut(tool) for tool in defined]), "defined": len(defined),
         "untrusted_called": _fitting([name[:MOST_NAME] for name in called]), "called": len(called),
@@ -153,7 +152,9 @@ async def session_as_markdown(session_id: str) -> str:
     try:
         text = await inner.get(f"/api/v1/sessions/{UUID(session_id)}/export", {"format": "markdown"})
         return MARKED.format(mark=secrets.token_hex(8), text=text)
-    except (ValueError, inner.Refused) as refused:
+    except ValueError:
+        raise ResourceNotFoundError(f'"{session_id[:100]}" is no id of a session') from None
+    except inner.Refused as refused:
         raise ResourceNotFoundError(str(refused)) from None
 
 
@@ -187,11 +188,18 @@ def _fitting(values: list[Any]) -> list[Any]:
     return fitting
 
 
-def _uuid(value: str) -> UUID:
+async def _agent_id(given: str) -> str:
+    """Id of an agent that has no sessions, by its id or slug."""
     try:
-        return UUID(value)
+        return str(UUID(given))
     except ValueError:
-        raise ToolError(f'"{value[:100]}" is no id; list_live_agent_sessions has the ids') from None
+        cursor = ""
+    while cursor is not None:
+        page = await ask("/api/v1/agents", limit=50, cursor=cursor)
+        if found := next((row["id"] for row in page["items"] if row["slug"] == given.casefold()), None):
+            return str(found)
+        cursor = page["next_cursor"]
+    raise ToolError(f'there is no agent "{given[:100]}" here; list_live_agent_sessions has agents with their ids')
 
 
 def _flag(value: bool | None) -> str:
