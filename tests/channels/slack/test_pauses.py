@@ -88,7 +88,7 @@ def test_two_workers_do_not_both_try_after_a_pause(installation, asked):
 
 
 def test_the_operator_is_told_of_one_that_stays_away(slack, asked):
-    slack.faults = [Fault("chat.postMessage", status=503)]
+    slack.faults = [Fault("chat.postMessage", status=503, times=100)]
     sweep.sweep()
     assert notices.receivers_that_fail() == [], "not of one that is away for a moment"
     SlackInstallation.objects.update(away_since=timezone.now() - timedelta(minutes=6))
