@@ -44,7 +44,7 @@ def test_a_day_whose_price_is_partly_known_says_so(admin, agent):
 def test_without_a_known_cost_there_is_no_scale(admin, agent):
     ran(agent, None, model="nobody-prices-this", here=False)
     shown = words(admin.get(f"/agents/{agent.slug}/"))
-    assert "nothing is known to have cost anything" in shown and "the line is" not in shown
+    assert "No cost is known of the last" in shown and "the line is" not in shown
 
 
 def test_an_agent_without_usage_of_late_leads_to_all_of_it(admin, agent):
