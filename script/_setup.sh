@@ -5,11 +5,15 @@ python=$venv/bin/python
 
 say() { printf 'countersign: %s\n' "$*" >&2; }
 
+will_do() {
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+
 # The first Python that will do; PYTHON names one to prefer.
 find_python() {
     local candidate
     for candidate in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11 python; do
-        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        if will_do "$candidate"; then
             printf '%s\n' "$candidate"
             return
         fi
@@ -28,6 +32,10 @@ is_whole() {
 
 make_venv() {
     is_whole && return
+    if [ -n "${PYTHON:-}" ] && ! will_do "$PYTHON"; then
+        say "PYTHON=$PYTHON is no Python 3.11 or later: correct it, or leave it out"
+        exit 2
+    fi
     rm -rf "$venv"
     local base
     base=$(find_python) || base=
