@@ -311,7 +311,7 @@ def test_a_card_that_is_read_keeps_its_place_when_something_of_it_changes(open_p
     page.wait_for_timeout(500)
     page.locator("#chosen").evaluate("(pane) => { pane.scrollTop = 300; }")
     by_ada(approval)
-    expect(page.locator("#card-place")).to_contain_text("1 of 3 approvals: Ada")
+    expect(page.locator("#card-place")).to_contain_text("1 of 3 approvals: API key Ada")
     assert page.locator("#chosen").evaluate("(pane) => pane.scrollTop") == 300
 
 
