@@ -11,7 +11,8 @@ from .unescape import unescaped
 LOOKED_AT = 16_000
 """Characters of a prompt: what is asked may stand behind long instructions."""
 DEEPEST = 40
-"""What is taken off of one prompt: each of a thousand files before it would be looked for in all the rest, 0.5 s."""
+"""What is taken off of one prompt, and sentences of one role: each of a thousand files before it would be looked for in
+all the rest, 0.5 s."""
 _TASK = re.compile(
     r"<(task|issue|issue_description|pr_description|problem_statement|user_query|user_request|query|request|question|goal|"
     r"objective|prompt)>\s*(?=\S)"
@@ -114,7 +115,9 @@ def _unwrapped(text: str) -> str:
 def _behind_role(text: str) -> str:
     """What follows where a prompt says first who is to answer; empty where it does not, or says nothing else."""
     end = 0
-    while said := (_OF_ROLE if end else _ROLE).match(text, end) and _OF_ROLE.match(text, end):
+    for _ in range(DEEPEST if _ROLE.match(text) else 0):
+        if (said := _OF_ROLE.match(text, end)) is None:
+            break
         end = said.end()
     return rest.lstrip() if end and _says_more(rest := text[end:]) else ""
 

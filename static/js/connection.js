@@ -42,7 +42,7 @@ function back() {
 }
 
 // For as long as somebody looks at the page. `address` says where it begins or goes on, `began` has each source at its
-// beginning. What comes back ends it for good.
+// beginning. What is returned ends it until somebody looks at the page again.
 export function stay(address, began) {
   let source = null;
   let reopening = null;
