@@ -64,8 +64,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # What starts desks, workers and database servers of its own and stops them in the middle, what other people's agents
-# and a browser do, and what upgrades whole installations: a twentieth of the tests, half of the time.
+# and a browser do, what upgrades whole installations, and what collects all tests once more: a twentieth of the tests,
+# half of the time.
 DRILLS = (
+    "architecture/test_collection.py",
     "browser",
     "commands/test_backup.py",
     "config/database",
