@@ -97,6 +97,16 @@ def plain(lines: list[Line]) -> str:
     return "\n".join(line.plain for line in lines)
 
 
+def told_apart(summary: Summary, ending: Ending) -> Piece | None:
+    """What a session without a title is recognised by in a list: how it ended, else what it did; None where its log
+    has neither."""
+    if how_ended(summary, ending) != "silent":
+        return _end(summary, ending)
+    if not (summary.counts or summary.edited()[1]):
+        return None
+    return Piece(joined(" · ", (piece.text for piece in _did(summary, None))))
+
+
 def _asked(summary: Summary) -> Iterator[Piece]:
     shown = summary.prompts[:PROMPTS]
     if not shown:

@@ -14,6 +14,7 @@ from sessions_app.queries import approvals, stuck
 from sessions_app.queries import home as queries
 from sessions_app.queries.money import budgets
 from sessions_app.queries.reviews import comments, queues
+from sessions_app.queries.sessions.run_summaries import note_summaries
 
 from . import access
 
@@ -37,12 +38,14 @@ def index(request: access.DeskRequest) -> HttpResponse:
         address = request.build_absolute_uri("/").rstrip("/")
         start = extensions.parts(extensions.HOME_START, request)
         return render(request, "home/begin.html", {"address": address, "start": start})
+    running, went_wrong = list(queries.running(workspace_id)), list(queries.went_wrong(workspace_id))
+    note_summaries([*running, *went_wrong, *came_in.page.items], request.member.workspace.rules_off)
     context = {
         **_for_reader(request),
         "waiting": approvals.with_turns(approvals.inbox(request.member, "all", CARDS)),
         "stuck": stuck.stuck(workspace_id),
-        "running": queries.running(workspace_id),
-        "went_wrong": queries.went_wrong(workspace_id),
+        "running": running,
+        "went_wrong": went_wrong,
         "came_in": came_in,
         "today": queries.today(workspace_id),
         "has_untimed": queries.has_untimed_today(newest),

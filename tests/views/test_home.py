@@ -9,7 +9,7 @@ from django.utils import timezone
 from sessions_app.models import Approval, Session, Turn
 from sessions_app.queries import home
 from sessions_app.services import sessions
-from tests.services.build import append, call, result
+from tests.services.build import append, call, event, result
 
 from .build import ASKER, asks, session_of, words
 
@@ -128,3 +128,16 @@ def test_what_waits_is_told_once(reviewer, agent):
 def test_where_there_is_nothing_else_they_are_shown(reviewer, agent):
     one_call(agent, 1)
     assert "Recent sessions" in words(reviewer.get("/"))
+
+
+def test_a_session_without_a_title_says_how_it_ended_in_quotes_of_the_page(viewer, agent):
+    untitled = sessions.create(agent, by=ASKER)
+    append(untitled, event("agent_message", text="1 < 2”"))
+    for path in ("/", "/sessions/", f"/agents/{agent.slug}/"):
+        page = viewer.get(path).content.decode()
+        assert '<q class="untrusted" dir="auto">1 &lt; 2”</q></span>' in page, path
+
+
+def test_one_with_a_title_is_told_by_that_alone(viewer, agent):
+    append(session_of(agent), event("agent_message", text="Seven."))
+    assert 'class="told-apart"' not in viewer.get("/").content.decode()

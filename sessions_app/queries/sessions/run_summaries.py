@@ -9,7 +9,7 @@ from typing import Any
 from sessions_app.compiled import Compiled
 from sessions_app.models import FileScan, RunSummary, Session
 from sessions_app.rendering.stated import stated_totals
-from sessions_app.summary.card import SHOWN, Ending, Line, Piece, lines_of, piece_of, plain
+from sessions_app.summary.card import SHOWN, Ending, Line, Piece, lines_of, piece_of, plain, told_apart
 from sessions_app.summary.findings import Finding
 from sessions_app.summary.state import Summary
 
@@ -52,7 +52,8 @@ _SUMMARY = Compiled[RunSummary](lambda session_id: RunSummary.objects.filter(pk=
 
 
 def note_summaries(sessions: Iterable[Session], off: Collection[str]) -> None:
-    """Give each session its card in words, as ``summary_text``, and ``finding_labels``: one query for all of them."""
+    """Give each session its card in words, as ``summary_text``, ``finding_labels`` and, where it has no title,
+    ``told_apart``: one query for all of them."""
     those = list(sessions)
     rows = {row.pk: row for row in _SUMMARIES([session.pk for session in those])}
     for session in those:
@@ -61,6 +62,7 @@ def note_summaries(sessions: Iterable[Session], off: Collection[str]) -> None:
         noted: Any = session
         noted.summary_text = plain(lines_of(summary, ending_of(session), off=off)) if summary else ""
         noted.finding_labels = [one.label for one in _findings(summary, off)] if summary else []
+        noted.told_apart = told_apart(summary, ending_of(session)) if summary and not session.title else None
 
 
 def ending_of(session: Session) -> Ending:
