@@ -31,6 +31,10 @@ DONE: dict[str, Callable[[int], Phrase]] = {
     "search": lambda n: ngettext("%(n)s web search", "%(n)s web searches", n, n=_count(n)),
     "other": lambda n: ngettext("%(n)s other call", "%(n)s other calls", n, n=_count(n)),
 }
+ARTIFACTS: dict[str, Callable[[int], Phrase]] = {
+    "recording": lambda n: ngettext("%(n)s recording", "%(n)s recordings", n, n=_count(n)),
+    "other": lambda n: ngettext("%(n)s artifact", "%(n)s artifacts", n, n=_count(n)),
+}
 EDITS: dict[str, Callable[[int], Phrase]] = {"edit": lambda n: ngettext("%(n)s edit", "%(n)s edits", n, n=_count(n))}
 
 
@@ -97,14 +101,12 @@ def plain(lines: list[Line]) -> str:
     return "\n".join(line.plain for line in lines)
 
 
-def told_apart(summary: Summary, ending: Ending) -> Piece | None:
-    """What a session without a title is recognised by in a list: how it ended, else what it did; None where its log
+def told_apart(summary: Summary, ending: Ending) -> list[Piece]:
+    """What a session without a title is recognised by in a list: how it ended, else what it did; nothing where its log
     has neither."""
     if how_ended(summary, ending) != "silent":
-        return _end(summary, ending)
-    if not (summary.counts or summary.edited()[1]):
-        return None
-    return Piece(joined(" · ", (piece.text for piece in _did(summary, None))))
+        return [_end(summary, ending)]
+    return list(_did(summary, None)) if summary.counts or summary.artifacts else []
 
 
 def _asked(summary: Summary) -> Iterator[Piece]:
@@ -129,6 +131,11 @@ def _did(summary: Summary, changed: tuple[int, int] | None) -> Iterator[Piece]:
         if kind in summary.counts:
             number, seq = summary.counts[kind]
             yield Piece(words(number), seq)
+            found = True
+    for kind, words in ARTIFACTS.items():
+        if kind in summary.artifacts:
+            number, seq, name = summary.artifacts[kind]
+            yield Piece(words(number), seq, quoted=name if number == 1 else "")
             found = True
     if not found:
         yield Piece(_("no tool calls are recorded"), tone="quiet")

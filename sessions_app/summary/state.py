@@ -35,6 +35,9 @@ SCANNED_AT_ONCE = 32 * 1024
 them."""
 SAYS_NOTHING = frozenset({"", "error", "failed", "failure"})
 """Reasons of a failure beside which its object is told."""
+RECORDED = ("recording", "recording-set", "video", "audio")
+"""Types of artifacts that are a recording: of the types of a vCon's dialogs (draft-ietf-vcon-vcon-core) the first two,
+and what files in the wild have in their place. No set: a type may be anything that JSON has, a list, too."""
 PUBLIC = frozenset({"page", "search"})
 """Kinds of calls in whose results keys are what anybody can read on the web."""
 
@@ -89,6 +92,8 @@ class Summary:
         self.asked: int = found.get("asked", 0)
         self.counts: dict[str, list[int]] = found.get("counts", {})
         """``[how many, the first event]`` of each kind of call."""
+        self.artifacts: dict[str, list[Any]] = found.get("artifacts", {})
+        """``[how many, the first event, how that is called]`` of recordings and of other artifacts."""
         self.edits: int = found.get("edits", 0)
         files = found.get("files", "")
         self.files: dict[str, None] = dict.fromkeys(files[at : at + 6] for at in range(0, len(files), 6))
@@ -139,6 +144,8 @@ class Summary:
             self._prompt(seq, event)
         elif kind == "error":
             self._error(seq, event)
+        elif kind == "artifact":
+            self._artifact(seq, event.data)
 
     @property
     def findings(self) -> list[Finding]:
@@ -185,6 +192,12 @@ class Summary:
         self.failures.add(seq, "", line or "error", "")
         self.last, self.broken = seq, [seq, line]
         self._findings.fail(RUN, seq, line or "error")
+
+    def _artifact(self, seq: int, data: dict[str, Any]) -> None:
+        kind = "recording" if data.get("type") in RECORDED else "other"
+        name = data.get("name")
+        counted = self.artifacts.setdefault(kind, [0, seq, cut(name, TOOL) if isinstance(name, str) else ""])
+        counted[0] += 1
 
     def _goes_on(self, seq: int) -> None:
         """Something was said or done: earlier errors have not ended the run."""
@@ -283,7 +296,8 @@ class Summary:
         self._scan()
         everything = {
             "version": VERSION, "prompts": self.prompts, "last_prompt": self.last_prompt, "asked": self.asked,
-            "counts": self.counts, "edits": self.edits, "files": "".join(self.files), "files_beyond": self.files_beyond,
+            "counts": self.counts, "artifacts": self.artifacts,
+            "edits": self.edits, "files": "".join(self.files), "files_beyond": self.files_beyond,
             "said": self.said, "broken": self.broken, "tests": self.tests, "results": self.results, "last": self.last,
             "failures": self.failures.stored(), "findings": self._findings.stored(),
             "open": [call.stored() for call in self._open.values()],

@@ -12,6 +12,7 @@ from sessions_app.queries.sessions.run_summaries import Happened
 from sessions_app.summary import findings
 from sessions_app.summary.failures import Group
 from sessions_app.summary.findings import NAMES
+from sessions_app.summary.state import Summary
 
 from .common import Body
 
@@ -126,6 +127,8 @@ class RunSummary(BaseModel):
     prompts: list[Quote] = Field(description="first sentences of the first five")
     prompt_count: int
     calls: Calls
+    recordings: Count | None = Field(description="of a conversation, as vCons hold them")
+    artifacts: Count | None = Field(description="all others")
     files_edited: int = Field(description="at most 256 are told apart")
     last_message: Quote | None
     errors: list[ErrorKind]
@@ -142,13 +145,19 @@ class RunSummary(BaseModel):
             session_id=str(session.pk), read_to_seq=happened.read_to, last_seq=session.last_seq,
             lines=[line.plain for line in happened.lines],
             prompts=[Quote(seq=seq, text=text) for seq, text in summary.prompts], prompt_count=summary.asked,
-            calls=Calls(**calls), files_edited=summary.edited()[1],
+            calls=Calls(**calls), recordings=_artifacts(summary, "recording"), artifacts=_artifacts(summary, "other"),
+            files_edited=summary.edited()[1],
             last_message=Quote(seq=summary.said[0], text=summary.said[1]) if summary.said else None,
             errors=[ErrorKind.from_group(group) for group in summary.failures.in_order()],
             tests=_tests(happened), findings=[Finding.from_found(found) for found in happened.findings],
             open_calls=[Quote(seq=call.seq, text=f"{call.tool} {call.named()}".strip()) for call in summary.open],
             pending_approvals=session.pending_approvals,
         )  # fmt: skip
+
+
+def _artifacts(summary: Summary, kind: str) -> Count | None:
+    count, first_seq, _ = summary.artifacts.get(kind, (0, 0, ""))
+    return Count(count=count, first_seq=first_seq) if count else None
 
 
 def _tests(happened: Happened) -> TestRun | None:

@@ -13,7 +13,7 @@ from sessions_app.prepared import Statement, fetch
 from sessions_app.summary.lines import TAIL
 from sessions_app.summary.secret_shapes import SCANNED
 
-KINDS = ("user_message", "agent_message", "tool_call", "tool_result", "error")
+KINDS = ("user_message", "agent_message", "tool_call", "tool_result", "error", "artifact")
 MOST = 512 * 1024
 """Bytes of arguments or of a result that are read; longer ones say no more than that there are some."""
 AT_ONCE = 1_000
@@ -24,7 +24,9 @@ SELECT seq, kind, parent_seq, depth,
     call_id, tool_name, tool_status,
     CASE WHEN kind = 'tool_call' AND pg_column_size(arguments) <= {MOST} THEN arguments::text END,
     CASE WHEN kind = 'tool_result' AND pg_column_size(result) <= {MOST} THEN result::text
-        WHEN kind = 'error' AND pg_column_size(data) <= {MOST} THEN data::text END
+        WHEN kind = 'error' AND pg_column_size(data) <= {MOST} THEN data::text
+        WHEN kind = 'artifact' AND pg_column_size(data) <= {MOST}
+            THEN jsonb_build_object('type', data->'type', 'name', data->'name')::text END
 FROM sessions_app_event
 WHERE session_id = %(session)s AND seq > %(since)s AND seq <= %(until)s AND kind = ANY(%(kinds)s) ORDER BY seq
 """)
@@ -44,7 +46,7 @@ def _draft(row: tuple[Any, ...]) -> EventDraft:
     if kind.startswith("tool_"):
         result = _json(more) if kind == "tool_result" else None
         tool = ToolDraft(call_id, name, arguments=_json(arguments), result=result, status=status)
-    data = _json(more) if kind == "error" else None
+    data = _json(more) if kind in ("error", "artifact") else None
     return EventDraft(kind, key="", text=text, tool=tool, depth=depth, data=data if isinstance(data, dict) else {})
 
 

@@ -62,7 +62,7 @@ def note_summaries(sessions: Iterable[Session], off: Collection[str]) -> None:
         noted: Any = session
         noted.summary_text = plain(lines_of(summary, ending_of(session), off=off)) if summary else ""
         noted.finding_labels = [one.label for one in _findings(summary, off)] if summary else []
-        noted.told_apart = told_apart(summary, ending_of(session)) if summary and not session.title else None
+        noted.told_apart = told_apart(summary, ending_of(session)) if summary and not session.title else []
 
 
 def ending_of(session: Session) -> Ending:

@@ -19,7 +19,8 @@ RUN = [
     result("a", "===== 1 failed in 1s =====", "error"), call("b", "Edit", {"file_path": "/a", "content": "b"}),
     result("b"), other("e", "error", "overloaded", data={"message": "a\0b"}), call("c", "Bash", {"command": "pytest"}),
     result("c", "x" * 9_000 + "\n===== 2 passed in 1s =====", value={"stdout": "\ud800"}),
-    said("m", "Done\0.\n\nAll of it."),
+    said("m", "Done\0.\n\nAll of it."), other("r", "artifact", data={"type": "recording", "name": "a\0b" * 90}),
+    other("l", "artifact", data={"type": ["recording"], "name": 7}),
 ]  # fmt: skip
 
 
@@ -36,6 +37,7 @@ def test_one_append_or_many_and_a_rebuild_tell_the_same(agent):
         events.append(pieces.pk, [event], origin=links.RUNTIME)
     assert kept(whole) == kept(pieces)
     assert kept(whole)["tests"]["outcome"] == "passed" and kept(whole)["asked"] == 1
+    assert [number for number, _, _ in kept(whole)["artifacts"].values()] == [1, 1]
     before = kept(whole)
     projections.rebuild(whole.pk)
     assert kept(whole) == before
