@@ -45,7 +45,8 @@ _ISSUE = re.compile(
 _ROLE = re.compile(r"\s*(?:You are|You're|Act as|I want you to act as)\s+(?:now\s+)?an?\b", re.IGNORECASE)
 """Begins a prompt that says first who is to answer, and then what is asked."""
 _OF_ROLE = re.compile(
-    r"\s*(?:You|Act|I want you to act)\b(?![^.!?\n]{0,400}(?::|\b(?:tasks?|jobs?|goals?|objectives?|please)\b))"
+    r"\s*(?:You|Act|I want you to act)\b"
+    r"(?![^.!?\n]{0,400}(?::|\b(?:task(?:s|ed)?|assigned|missions?|jobs?|goals?|objectives?|please)\b))"
     r"(?:[^.!?\n]|[.!?](?!\s)){0,400}(?:[.!?](?=\s)|(?=\n))",
     re.IGNORECASE,
 )
@@ -53,6 +54,8 @@ _OF_ROLE = re.compile(
 _TAG = re.compile(r"</?[a-z][\w-]{0,40}(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
 _CUT_TAG = re.compile(r"<[^<>]{0,60}$")
 _MARKUP = re.compile(r"^(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
+_ITEM = re.compile(r"^\s*(?:[-*]\s+)?")
+"""Before the text of a list's first item."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“])")
 SHORTEST = 24
 """Characters of a sentence that is a title by itself: ``Hi.`` is none."""
@@ -119,7 +122,7 @@ def _behind_role(text: str) -> str:
         if (said := _OF_ROLE.match(text, end)) is None:
             break
         end = said.end()
-    return rest.lstrip() if end and _says_more(rest := text[end:]) else ""
+    return _ITEM.sub("", text[end:]) if end and _says_more(text[end:]) else ""
 
 
 def _says_more(rest: str) -> bool:

@@ -73,6 +73,7 @@ def test_hostile_escapes_end(unit: str) -> None:
          "The gate sticks",
          "The gate sticks"),
         ("You are an expert in gates.\n\nMend the fence in the yard.", "Mend the fence in the yard."),
+        ("You are an expert, tasked with mending gates.\nBe quick.", "You are an expert, tasked with mending gates."),
         ("You're a carpenter (v1.2). You have tools. You know wood! Is the fence in the yard sound?",
          "Is the fence in the yard sound?"),
         ("<task>You are a carpenter\nMend the fence in the yard</task>", "Mend the fence in the yard"),
@@ -101,3 +102,8 @@ def test_of_a_thousand_files_before_a_prompt_some_are_taken_off(monkeypatch) -> 
     taken.clear()
     assert asked_in("<file>a</file>" * 1_000 + "Mend the fence").startswith("<file>")
     assert len(taken) == titles.DEEPEST
+
+
+def test_what_is_asked_behind_a_role_begins_without_the_mark_of_its_list():
+    assert asked_in("- You are an expert.") == "- You are an expert."
+    assert asked_in("You are an expert.\n- Mend the fence.\n- Be quick.") == "Mend the fence.\n- Be quick."
