@@ -346,3 +346,17 @@ def test_a_vcon_of_scripts_is_kept_as_it_is(workspace):
     session = Session.objects.get()
     assert session.title == script and session.events.first().text == script
     assert json.dumps(session.metadata)
+
+
+def test_two_files_that_each_say_that_the_other_one_started_it_are_one_below_the_other(scripted):
+    """Whoever walks down from a session comes to an end: an export with the sub-agents walks down."""
+
+    def read(name: str, parent: str):
+        yield SessionDraft(name, parent_external_id=parent)
+        yield EventDraft("note", "k", text=name)
+
+    scripted(lambda: read("a", "b"))
+    last = scripted(lambda: read("b", "a"))
+    above = dict(Session.objects.values_list("external_id", "parent__external_id"))
+    assert above == {"a": "b", "b": None}
+    assert "import.circle" in {row["rule"] for row in last.findings}

@@ -17,7 +17,7 @@ from sessions_app.services.log import links
 from sessions_app.services.log.events import append
 from tests.formats.claude_code.lines import assistant, call, jsonl, result, text, user
 from vcon_app.models import Companion, Import
-from vcon_app.services.exports import export_jobs
+from vcon_app.services.exports import export_jobs, sub_agents
 from vcon_app.services.imports.watch import Watch
 
 from ..documents.test_archives import packed, rules
@@ -237,3 +237,29 @@ def test_a_sub_agent_that_went_on_makes_another_export(workspace):
     append(child.pk, [EventDraft("note", "n", text="More")], origin=links.RUNTIME)
     main.refresh_from_db()
     assert first == again != export_jobs.start_export(main, "vcon", by=BY, options=chosen).identity["uuid"]
+
+
+def test_two_sub_agents_that_each_say_they_started_the_other_stay_below_the_session(workspace):
+    def starts(agent: str, number: int, other: str) -> bytes:
+        told = user(f"{agent}-8", [result(f"call_{number}", "Done")], toolUseResult={"agentId": other})
+        return side(agent, "Anything", started(f"{agent}-7", f"call_{number}", "Climb"), told)
+
+    files = {
+        f"{MAIN}.jsonl": FILES[f"{MAIN}.jsonl"],
+        f"{FOLDER}/agent-ee55.jsonl": starts("ee55", 5, "ff66"),
+        f"{FOLDER}/agent-ff66.jsonl": starts("ff66", 6, "ee55"),
+    }
+    for _ in range(2):  # in one archive, then one by one
+        drop(workspace, packed(files), "project.zip")
+        main = Session.objects.get(workspace=workspace, external_id=MAIN)
+        below = [child.external_id[-4:] for child in sub_agents.descendants_of(main)]
+        assert sorted(below) == ["ee55", "ff66"]
+        files = {name: data + b"\n" for name, data in files.items()}
+
+
+def test_an_export_of_sessions_that_an_older_release_left_in_a_circle_ends(workspace):
+    drop(workspace, packed(FILES), "project.zip")
+    main = Session.objects.get(external_id=MAIN)
+    Session.objects.filter(pk=main.pk).update(parent=Session.objects.get(external_id=f"{MAIN}/agent-dd44"))
+    export = export_jobs.start_export(main, "vcon", by=BY, options={"children": True})
+    assert (export.status, export.error) == ("done", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from uuid import UUID
 
 from sessions_app.models import Session
 from vcon_app.drafts import ActorKind, EventDraft
@@ -19,9 +20,14 @@ def children_of(session: Session) -> list[Session]:
 
 def descendants_of(session: Session) -> Iterator[Session]:
     """The sessions that this one started, and theirs, each after the one that started it."""
-    for child in children_of(session):
-        yield child
-        yield from descendants_of(child)
+    seen = {session.pk}  # a release before 2026-11-28 took files at their word that each started the other
+    waiting = children_of(session)[::-1]
+    while waiting:
+        child = waiting.pop()
+        if child.pk not in seen:
+            seen.add(child.pk)
+            yield child
+            waiting += children_of(child)[::-1]
 
 
 class NestedEvents:
@@ -31,10 +37,12 @@ class NestedEvents:
     sub-agents inside). A sub-agent whose call is not known stands at the end.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, above: frozenset[UUID] = frozenset()) -> None:
+        """``above``: the sessions in whose logs this one stands; see ``descendants_of``."""
         self._session = session
         self._own = LogEvents(session)
-        self._below = [(child, NestedEvents(child)) for child in children_of(session)]
+        path = above | {session.pk}
+        self._below = [(child, NestedEvents(child, path)) for child in children_of(session) if child.pk not in path]
 
     def __len__(self) -> int:
         return len(self._own) + sum(len(events) for _, events in self._below)

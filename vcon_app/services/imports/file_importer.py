@@ -30,7 +30,7 @@ from vcon_app.models import Import, ImportedSession
 from ..documents import decryption
 from ..rare_collections import rare_collections
 from ..trust import anchors, coverage, signatures
-from . import senders
+from . import descent, senders
 from .claims import Claims
 from .findings import Findings
 from .new_agents import NewAgents
@@ -400,9 +400,13 @@ class FileImporter:
         named = session_services.find_by_external_id(self.workspace_id, parent_id, self.format.SPEC.name)
         found = [parent for parent in named if parent.pk != session.pk]
         is_ours = self._brings(attempt, session)
-        session.parent = next((parent for parent in found if is_ours and self._brings(attempt, parent)), None)
-        if found and session.parent is None:
+        parent = next((parent for parent in found if is_ours and self._brings(attempt, parent)), None)
+        if parent is not None and descent.is_below(parent.pk, session.pk):
+            attempt.findings.note(descent.in_a_circle(parent_id))
+        elif found and parent is None:
             attempt.findings.note(senders.not_below(parent_id))
+        else:
+            session.parent = parent
 
     def _brings(self, attempt: _Attempt, session: Session) -> bool:
         """Whether events of a session came from whoever brings this file, or come with it."""

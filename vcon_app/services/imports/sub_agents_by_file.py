@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +22,7 @@ from sessions_app.services.log.sanitise import storable, text
 from vcon_app.models import Companion
 
 from ..trust import coverage
-from . import senders
+from . import descent, senders
 from .sub_agents_by_prompt import KEPT_PROMPT, Locker
 
 Senders = Mapping[UUID, set[str]]
@@ -93,10 +93,17 @@ def link_families(
         members = list(family.defer("source_record").order_by("started_at", "external_id"))
         places |= _new_places(members, root, starters)
     for child in lock(places):
-        if _put(child, places[child.pk]):
+        if _put(child, _without_circle(child, places[child.pk])):
             child.save(update_fields=["parent", "title", "title_is_prompt", "metadata", "updated_at"])
             search_index.index_title(child.pk)
             notify.session_changed(child.pk, child.last_seq)
+
+
+def _without_circle(child: Session, place: Place) -> Place:
+    """The place; under the parent that the child has where the new one stands below it."""
+    parent_id = place.parent_id
+    is_new = parent_id is not None and parent_id != child.parent_id
+    return replace(place, parent_id=child.parent_id) if is_new and descent.is_below(parent_id, child.pk) else place
 
 
 def _new_places(family: list[Session], root: str, starters: Collection[str]) -> dict[UUID, Place]:

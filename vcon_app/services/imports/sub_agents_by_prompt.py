@@ -15,7 +15,7 @@ from django.db import connection
 from sessions_app.models import Session
 from sessions_app.services import notify
 
-from . import senders
+from . import descent, senders
 
 Locker = Callable[[Collection[UUID]], list[Session]]
 """Locks sessions, all at once, and reads them anew. Raises where one is held by somebody else."""
@@ -66,21 +66,9 @@ def link_children(
         child = locked.get(child_id)
         if child is None or (parent_id, seq) in calls or not senders.may_stand_below(child, parent_id, brought_by):
             continue
-        if not _is_descendant(parent_id, child_id):
+        if not descent.is_below(parent_id, child_id):  # two with the same first prompt may each be the other's child
             calls.add((parent_id, seq))
             _set_parent(locked.pop(child_id), parent_id, seq)
-
-
-def _is_descendant(session_id: UUID, other_id: UUID) -> bool:
-    """Whether a session is a descendant of another: two with the same first prompt would go in a circle."""
-    seen: set[UUID] = set()
-    above: UUID | None = session_id
-    while above and above not in seen:
-        if above == other_id:
-            return True
-        seen.add(above)
-        above = Session.objects.values_list("parent_id", flat=True).get(pk=above)
-    return False
 
 
 def _set_parent(child: Session, parent_id: UUID, seq: int) -> None:
