@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -34,7 +35,7 @@ class SharedReads:
         task: asyncio.Task[Result] | None = tasks.get(wanted)
         if task is None:
             task = tasks[wanted] = asyncio.create_task(in_thread(function, *args, **kwargs))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, if all readers left
+            task.add_done_callback(partial(_forget_if_failed, tasks, wanted))
             while len(tasks) > KEPT:
                 del tasks[next(iter(tasks))]
         return await asyncio.shield(task)  # whoever asked first may leave: the others still wait for it
@@ -49,6 +50,13 @@ class SharedReads:
         """Drop what was read of a topic once nobody reads it any more."""
         if not hub().has_readers(*topic):
             self._kept.pop(topic, None)
+
+
+def _forget_if_failed(tasks: dict[Hashable, asyncio.Task[Any]], wanted: Hashable, done: asyncio.Task[Any]) -> None:
+    """Have the next reader read for itself: a database that was away for a moment fails nobody who comes later."""
+    failed = done.cancelled() or done.exception() is not None  # looked at here, or asyncio logs it if all readers left
+    if failed and tasks.get(wanted) is done:
+        del tasks[wanted]
 
 
 _reads: WeakKeyDictionary[asyncio.AbstractEventLoop, SharedReads] = WeakKeyDictionary()
