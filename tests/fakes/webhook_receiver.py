@@ -12,12 +12,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Receiver:
-    """``answers`` are used up from the front; then 200. ``delay`` is in seconds."""
+    """``answers`` are used up from the front; then 200. ``delay`` is in seconds, ``retry_after`` a header of each."""
 
     port: int
     posts: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
     delay: float = 0.0
+    retry_after: str = ""
 
     @property
     def url(self) -> str:
@@ -35,6 +36,8 @@ def receiver() -> Iterator[Receiver]:
             self.send_response(status)
             if 300 <= status < 400:
                 self.send_header("Location", "/elsewhere")
+            if known.retry_after:
+                self.send_header("Retry-After", known.retry_after)
             self.send_header("Content-Length", "0")
             self.end_headers()
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, connections
 
+from sessions_app import retry_after
 from sessions_app.encryption import Unreadable
 from sessions_app.models import SlackInstallation
 from sessions_app.services.slack.jobs import Away, Refused
@@ -51,7 +52,8 @@ def _exception_of(method: str, error: Any) -> Away | Refused:
 
 def _seconds(value: Any) -> float:
     value = value[0] if isinstance(value, list) and value else value
-    return float(value) if isinstance(value, str) and value.isdigit() else 1.0
+    found = retry_after.seconds(str(value))
+    return 1.0 if found is None else found
 
 
 def call_for(

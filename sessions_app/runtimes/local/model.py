@@ -21,6 +21,7 @@ from anyio.from_thread import BlockingPortal
 from django.conf import settings
 from django.db import connections
 
+from sessions_app import retry_after
 from sessions_app.services.log.sanitise import text
 
 from .. import Failed
@@ -167,12 +168,9 @@ def _refused(error: anthropic.APIStatusError) -> Exception:
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:
-    for name, scale in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
-            return max(float(headers.get(name, "")) / scale, 0.0)
-        except ValueError:
-            continue
-    return None
+    """Of its two headers the finer one first, as the SDK does."""
+    milliseconds = retry_after.seconds(headers.get("retry-after-ms", ""))
+    return retry_after.seconds(headers.get("retry-after", "")) if milliseconds is None else milliseconds / 1000
 
 
 def _cause(error: BaseException) -> str:

@@ -20,6 +20,8 @@ import anthropic
 import httpx2
 import orjson
 
+from sessions_app import retry_after
+
 Json = dict[str, Any]
 CONNECT_SECONDS, ANSWER_SECONDS = 5.0, 30.0
 SILENCE_SECONDS = 60.0
@@ -255,8 +257,4 @@ def _of_status(error: anthropic.APIStatusError) -> PortError:
 
 
 def _seconds(error: anthropic.APIStatusError) -> float | None:
-    """What ``retry-after`` says, where it says it in seconds."""
-    try:
-        return max(float(error.response.headers.get("retry-after", "")), 0.0)
-    except ValueError:
-        return None
+    return retry_after.seconds(error.response.headers.get("retry-after", ""))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from email.utils import parsedate_to_datetime
-
 import anyio
 import httpx2
 from django.db import connection, connections
-from django.utils import timezone
 
-from sessions_app import guarded_http
+from sessions_app import guarded_http, retry_after
 
 
 class Failed(Exception):
@@ -31,7 +28,7 @@ async def _post(url: str, headers: dict[str, str], body: bytes, seconds: float) 
     try:
         with anyio.fail_after(seconds):
             async with guarded_http.client(headers) as http, http.stream("POST", url, content=body) as answer:
-                status, retry_after = int(answer.status_code), answer.headers.get("retry-after", "")
+                status, later = int(answer.status_code), answer.headers.get("retry-after", "")
     except TimeoutError:
         raise Failed(f"no answer within {seconds:.0f} s") from None
     except guarded_http.PrivateAddress as refused:
@@ -40,15 +37,5 @@ async def _post(url: str, headers: dict[str, str], body: bytes, seconds: float) 
         raise Failed(f"{type(fault).__name__}: {fault}".rstrip(": ")) from None
     if not 200 <= status < 300:
         why = f"the answer was {status}, not 2xx" + (" (redirects are not followed)" * (300 <= status < 400))
-        raise Failed(why, status, _seconds(retry_after))
+        raise Failed(why, status, retry_after.seconds(later))
     return status
-
-
-def _seconds(retry_after: str) -> float | None:
-    """``Retry-After`` in seconds from now (RFC 9110, section 10.2.3): a number of them, or a date. None: it is none."""
-    if retry_after.isascii() and retry_after.isdigit():
-        return float(retry_after[:9])
-    try:
-        return max(0.0, (parsedate_to_datetime(retry_after) - timezone.now()).total_seconds())
-    except (TypeError, ValueError):
-        return None

@@ -79,6 +79,14 @@ def test_a_message_that_one_receiver_dislikes_keeps_no_other_from_it(session, we
     assert OutgoingMessage.objects.exclude(taken_at=None).count() == 1
 
 
+def test_one_that_asks_for_a_time_that_no_clock_has_waits_as_any_that_fails(session, webhook, listener):
+    listener.answers, listener.retry_after = [503], "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"
+    ask(session)
+    send_what_is_due()
+    webhook.refresh_from_db()
+    assert webhook.next_at and webhook.failed_times == 1 and "503" in webhook.problem
+
+
 def test_who_changes_the_address_waits_for_no_pause(session, webhook, listener):
     OutgoingWebhook.objects.update(next_at=timezone.now() + timedelta(hours=1), failed_times=9, problem="503")
     webhook.refresh_from_db()

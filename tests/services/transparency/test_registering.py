@@ -86,7 +86,7 @@ def test_no_service_makes_anybody_wait_longer_than_an_hour(said):
     assert scrapi._wait(said) == timedelta(hours=1)
 
 
-@pytest.mark.parametrize("said", ["", "soon", "-5", "²", "1.5", "Wed, 01 Jan 1200 00:00:00 GMT"])
+@pytest.mark.parametrize("said", ["", "soon", "-5", "²", "Wed, 01 Jan 1200 00:00:00 GMT"])
 def test_a_time_to_wait_that_means_nothing_is_none_of_ours(said):
     assert scrapi._wait(said) in (None, timedelta(0))
 

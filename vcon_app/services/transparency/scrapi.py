@@ -12,13 +12,12 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
-from django.utils import timezone
 
+from sessions_app import retry_after
 from vcon_app.signing import cbor
 
 SECONDS = 15
@@ -157,13 +156,6 @@ def _problem(answer: httpx2.Response, body: bytes) -> str:
 
 
 def _wait(said: str) -> timedelta | None:
-    """``Retry-After`` (RFC 9110 s10.2.3): seconds or a date; at most an hour, for it is a stranger's word."""
-    with suppress(ValueError, OverflowError):
-        seconds = float(said) if said.isascii() and said.isdigit() else _until(said)
-        return min(timedelta(seconds=max(0.0, min(seconds, LONGEST_WAIT.total_seconds()))), LONGEST_WAIT)
-    return None
-
-
-def _until(date: str) -> float:
-    at = parsedate_to_datetime(date)
-    return (at if at.tzinfo else at.replace(tzinfo=timezone.get_default_timezone())).timestamp() - time.time()
+    """``Retry-After``; at most an hour, for it is a stranger's word."""
+    seconds = retry_after.seconds(said)
+    return None if seconds is None else min(timedelta(seconds=seconds), LONGEST_WAIT)
