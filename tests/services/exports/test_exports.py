@@ -10,11 +10,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from sessions_app.models import AuditEntry, Session
+from sessions_app.models import AuditEntry, Requeue, Session
 from sessions_app.services import audit, sessions
 from vcon_app import registry
 from vcon_app.formats.contract import Spec
 from vcon_app.models import Export
+from vcon_app.services.documents import jobs
 from vcon_app.services.exports import export_jobs, export_options
 
 from ..build import append, call, event, result, user
@@ -196,6 +197,36 @@ def test_export_whose_worker_died_is_enqueued_again(imported_session, monkeypatc
     assert export_jobs.sweep() == 1
     export_jobs.run(lost.pk)
     assert export_jobs.sweep() == 0
+
+
+def test_an_export_that_kills_every_worker_is_given_up(imported_session, monkeypatch):
+    monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 3)
+    lost = export(imported_session, "jsonl")
+
+    class Killed(BaseException):
+        """Nothing of the worker runs any more."""
+
+    def kill(*_: object) -> bytes:
+        raise Killed
+
+    monkeypatch.setattr(export_jobs, "_write", kill)
+    for _ in range(jobs.MAX_ATTEMPTS):
+        with pytest.raises(Killed):
+            export_jobs.run(lost.pk)
+        Export.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=1))
+        assert export_jobs.sweep() == 1
+        Requeue.objects.all().delete()  # as if the minutes that it waits were over
+    export_jobs.run(lost.pk)
+    lost.refresh_from_db()
+    assert lost.status == Export.Status.FAILED and f"{jobs.MAX_ATTEMPTS} times" in lost.error
+    assert export_jobs.sweep() == 0
+
+
+def test_a_file_that_is_written_again_has_all_its_attempts(imported_session):
+    done = export(imported_session, "jsonl")
+    Export.objects.update(attempt=jobs.MAX_ATTEMPTS)
+    export_jobs.write_again(done)
+    assert len(content(done).splitlines()) == 6
 
 
 def test_files_that_nobody_fetched_for_a_day_are_thrown_away(imported_session):

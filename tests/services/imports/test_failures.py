@@ -232,10 +232,10 @@ def test_stale_queued_import_is_enqueued_again_and_a_fresh_one_is_not(workspace)
 
 
 def test_an_import_that_kills_every_worker_is_given_up(workspace):
-    left = dead(workspace, attempt=import_jobs.MAX_ATTEMPTS)
+    left = dead(workspace, attempt=jobs.MAX_ATTEMPTS)
     import_jobs.run(left.pk)
     left.refresh_from_db()
-    assert left.status == Import.Status.FAILED and f"{import_jobs.MAX_ATTEMPTS} times" in left.error
+    assert left.status == Import.Status.FAILED and f"{jobs.MAX_ATTEMPTS} times" in left.error
     assert import_jobs.sweep() == 0
 
 
@@ -267,7 +267,7 @@ def test_a_job_whose_bytes_are_elsewhere_is_put_back_and_goes_on_where_they_are(
     """Another host's worker took the message, and its storage is another: no attempt is used up."""
     waiting = start(workspace, transcript(2))
     stored(waiting.document).rename(aside := stored(waiting.document).with_suffix(".elsewhere"))
-    for _ in range(import_jobs.MAX_ATTEMPTS + 1):
+    for _ in range(jobs.MAX_ATTEMPTS + 1):
         import_jobs.run(waiting.pk)
     waiting.refresh_from_db()
     assert (waiting.status, waiting.attempt, waiting.error) == (Import.Status.QUEUED, 0, None)
@@ -286,7 +286,7 @@ def test_a_full_disk_makes_an_import_wait_and_uses_up_no_attempt(workspace, monk
     waiting = start(workspace, transcript(2))
     with monkeypatch.context() as full:
         full.setattr(documents, "open_document", lambda document: (_ for _ in ()).throw(error))
-        for _ in range(import_jobs.MAX_ATTEMPTS + 1):
+        for _ in range(jobs.MAX_ATTEMPTS + 1):
             import_jobs.run(waiting.pk)
     waiting.refresh_from_db()
     assert (waiting.status, waiting.attempt, waiting.waiting_for) == (Import.Status.QUEUED, 0, disk.FULL)

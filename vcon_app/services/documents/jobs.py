@@ -26,6 +26,9 @@ SILENT_AFTER = timedelta(seconds=15)
 """A running job whose heartbeat is older than this has lost its worker: seven beats are missing."""
 UNSTARTED_AFTER = timedelta(seconds=15)
 """A job that is still queued after this has lost its message: a worker that is free begins within 0.1 s."""
+MAX_ATTEMPTS = 5
+"""A job that takes its worker down with it, as by its memory, would else be taken up again for ever."""
+GIVEN_UP = f"given up: worker or database went away {MAX_ATTEMPTS} times meanwhile"
 MIN_FREE = 64 * 1024 * 1024
 """Bytes: four segments of PostgreSQL's log. With less it may stop at the next write."""
 PATIENCE_SECONDS = 300.0

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from sessions_app.models import Session
@@ -82,7 +83,7 @@ def start_export(
 
 def write_again(export: Export) -> None:
     """Write the file of a finished export that was cleared away: the same content under the same ids."""
-    Export.objects.filter(pk=export.pk).update(status=Export.Status.QUEUED)
+    Export.objects.filter(pk=export.pk).update(status=Export.Status.QUEUED, attempt=0)
     _run_or_enqueue(export, job_of(export))
     export.refresh_from_db()
 
@@ -191,10 +192,15 @@ def _record_export(export: Export, by: audit.Actor, confirmed: bool) -> None:
 def _claim(export_id: UUID) -> Export | None:
     now = timezone.now()
     if not Export.objects.filter(jobs.claimable(now), pk=export_id).update(
-        status=Export.Status.RUNNING, heartbeat_at=now, started_at=now, waiting_for=""
+        status=Export.Status.RUNNING, attempt=F("attempt") + 1, heartbeat_at=now, started_at=now, waiting_for=""
     ):
         return None
-    return Export.objects.select_related("session__agent").get(pk=export_id)
+    export = Export.objects.select_related("session__agent").get(pk=export_id)
+    if export.attempt <= jobs.MAX_ATTEMPTS:
+        return export
+    export.status, export.error, export.finished_at = Export.Status.FAILED, jobs.GIVEN_UP, now
+    export.save(update_fields=["status", "error", "finished_at"])
+    return None
 
 
 def _write(export: Export) -> bytes:

@@ -33,8 +33,6 @@ from .document_importer import DocumentImporter, Superseded
 
 log = logging.getLogger(__name__)
 
-MAX_ATTEMPTS = 5
-"""A file that takes its worker down with it, as by its memory, would else be read again for ever."""
 BIG_BYTES = 5_000_000
 """A transcript of 5 MB has about 2,000 lines and is read in a second; larger ones do not hold smaller ones."""
 GZIP, UNPACKED = b"\x1f\x8b", 10
@@ -221,8 +219,8 @@ def _claim(import_id: UUID) -> Import | None:
     if not claimed:
         return None
     imported.attempt += 1
-    if imported.attempt > MAX_ATTEMPTS:
-        _fail(imported, f"given up: worker or database went away {MAX_ATTEMPTS} times meanwhile; the bytes are kept")
+    if imported.attempt > jobs.MAX_ATTEMPTS:
+        _fail(imported, f"{jobs.GIVEN_UP}; the bytes are kept")
         return None
     return imported
 
