@@ -271,14 +271,14 @@ def answers(cluster: Cluster, seconds: float = 1.0) -> bool:
     https://www.postgresql.org/docs/18/protocol-message-formats.html: one byte comes back, S or N. It needs no password,
     and comes also while the log is replayed and when every connection is taken.
     """
-    with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(seconds)
-        try:
+    try:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(seconds)
             client.connect(str(cluster.sockets / f".s.PGSQL.{PORT}"))
             client.sendall(SSL_REQUEST)
             return client.recv(1) in (b"S", b"N")
-        except OSError:
-            return False
+    except OSError:
+        return False
 
 
 def _shorten(log: Path) -> None:

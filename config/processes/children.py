@@ -26,6 +26,9 @@ LOG_BYTES = 5_000_000
 SETTLED_SECONDS = 60
 """A child that ran this long died of something new: the next start waits no longer than the first."""
 LONGEST_WAIT = 10.0
+CANNOT_START = (OSError, RuntimeError)
+"""What is raised where no process, file descriptor or memory is free (EAGAIN, EMFILE, ENOMEM), and where no thread is.
+It passes; a supervisor that died of it would take with it all that still runs."""
 STARTING_SECONDS = 45.0
 """A child has so long for its first heartbeat: on a busy machine loading alone takes ten."""
 
@@ -89,12 +92,18 @@ class Child:
         """Start it. Call from the main thread: Linux watches the thread that forks, not the process."""
         self._started = self._judged_from = time.monotonic()
         ours, theirs = os.pipe()
-        try:
+        with os.fdopen(theirs, "wb"):  # ours alone: the child has its own
+            self._begin_to_read(ours)
             self._process = self._launch(self.name, self.module, self.env, theirs, theirs)
-        finally:
-            os.close(theirs)
-            # A thread and not the main loop: a child blocks when nobody reads its pipe.
-            threading.Thread(target=self._copy_lines, args=(os.fdopen(ours, "rb"),), daemon=True).start()
+
+    def _begin_to_read(self, output: int) -> None:
+        """In a thread, and before there is a child: a child blocks when nobody reads its pipe."""
+        file = os.fdopen(output, "rb")
+        try:
+            threading.Thread(target=self._copy_lines, args=(file,), daemon=True).start()
+        except RuntimeError:
+            file.close()
+            raise
 
     def alive(self) -> bool:
         """Whether it runs now."""
@@ -123,9 +132,15 @@ class Child:
         now = time.monotonic()
         if self._process is not None:
             self._clean_up_and_schedule(self._process, now)
-        if now >= self._due:
-            self.restarts += 1
+        if now < self._due:
+            return
+        self.restarts += 1
+        try:
             self.start()
+        except CANNOT_START as fault:
+            wait = min(2.0 ** (self.restarts - 1), LONGEST_WAIT)
+            self._log.error("cannot be started (%s); trying again in %d s", fault, wait)
+            self._due = now + wait
 
     def _clean_up_and_schedule(self, ended: Process, now: float) -> None:
         self.kill()  # what it had started itself

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import select
 import socket
@@ -10,10 +11,11 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from config.processes.children import SETTLED_SECONDS, Child, Process, spawn
+from config.processes.children import CANNOT_START, SETTLED_SECONDS, Child, Process, spawn
 from config.processes.heartbeat_files import BEAT_SECONDS, SILENT_SECONDS, HeartbeatFile
 from config.processes.system import as_subreaper
 
+log = logging.getLogger(__name__)
 ANSWER_SECONDS, ANSWER_BYTES = 5, 32
 ARE_YOU_THERE = b"?"
 LOADING_SECONDS = 60.0
@@ -95,7 +97,11 @@ class Forker:
         elif now - self._began > min(2.0 ** min(self._restarts, 10) - 1, LONGEST_PAUSE):
             self._restarts = 0 if now - self._began > SETTLED_SECONDS else self._restarts + 1
             self._socket.close()
-            self._begin()
+            self._began = now
+            try:
+                self._begin()
+            except CANNOT_START as fault:
+                log.error("the fork server cannot be started: %s", fault)
 
     def _loads_too_long(self, now: float) -> bool:
         return not self._loaded and now - self._began > LOADING_SECONDS

@@ -23,7 +23,7 @@ from config.database.cluster import Cluster, make_data_dir
 from config.database.sleepers import Sleepers
 from config.env import ConfigError
 from config.processes import parts
-from config.processes.children import Child, Launch, spawn
+from config.processes.children import CANNOT_START, Child, Launch, spawn
 from config.processes.fork_client import Forker
 from config.processes.heartbeat_files import BEAT_SECONDS, SILENT_SECONDS, SUPERVISOR, HeartbeatFile, make_folder
 from config.processes.loopback import ANY_ADDRESS, bracketed, get
@@ -313,7 +313,7 @@ class Supervisor:
         try:
             self.server = postgres.revive(cluster)
             self._said = ""
-        except ConfigError as fault:
+        except (ConfigError, *CANNOT_START) as fault:
             if self._said != str(fault):  # a full disk stays full for hours: once is enough
                 self._said = str(fault)
                 print_line(self._said)

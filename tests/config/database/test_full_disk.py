@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -194,16 +195,25 @@ def test_on_a_full_disk_the_log_may_have_no_line(tmp_path, monkeypatch):
     assert postgres._reason(cluster, 0) == f"FATAL: No space left on device in {tmp_path}"
 
 
-def test_why_postgresql_does_not_start_is_told_once(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "fault",
+    [
+        ConfigError("PostgreSQL does not start: FATAL: No space left on device"),
+        OSError(errno.ENOSPC, "No space left on device"),
+        BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"),
+    ],
+    ids=["no room", "no lock file", "no process"],
+)
+def test_why_postgresql_does_not_start_is_told_once(tmp_path, monkeypatch, capsys, fault):
     tries = []
 
     def revive(cluster: Cluster) -> None:
         tries.append(cluster)
-        raise ConfigError("PostgreSQL does not start: FATAL: No space left on device")
+        raise fault
 
     monkeypatch.setattr(postgres, "revive", revive)
     up = supervisor.Supervisor(env.read({"COUNTERSIGN_DATA_DIR": str(tmp_path)}), "127.0.0.1", 1, False)
     monkeypatch.setattr(up, "_pause", lambda seconds: None)
     for _ in range(3):
         up._revive(Cluster(tmp_path))
-    assert (len(tries), capsys.readouterr().err.count("PostgreSQL does not start")) == (3, 1)
+    assert (len(tries), capsys.readouterr().err.count(str(fault))) == (3, 1)
