@@ -33,11 +33,12 @@ class TurnHeartbeats:
     def during(self, turn: TurnRun) -> Iterator[None]:
         """For a block, write the heartbeat of a turn every second and note what it finds."""
         with self._lock:
-            self._turns.append(turn)
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._changed.clear()
-                self._thread = threading.Thread(target=self._beat, name="turn-heartbeats", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._beat, name="turn-heartbeats", daemon=True)
+                thread.start()  # raises where the system has none left: this turn goes to another worker, no other does
+                self._thread = thread
+            self._turns.append(turn)
         try:
             yield
         finally:

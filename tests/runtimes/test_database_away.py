@@ -75,6 +75,22 @@ def test_one_thread_and_one_connection_beat_for_all_turns(start, monkeypatch):
     assert "turn-heartbeats" not in [thread.name for thread in threading.enumerate()]
 
 
+def test_turns_have_heartbeats_after_a_moment_in_which_no_thread_could_be_started(start, monkeypatch):
+    first, second = (run.TurnRun(in_flight.claim(start().pk)) for _ in range(2))
+    own, begun = turn_heartbeats.TurnHeartbeats(), []
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError), own.during(first):
+            begun.append(first)
+    with own.during(second):
+        assert [thread.name for thread in threading.enumerate()].count("turn-heartbeats") == 1
+        assert (begun, own._turns) == ([], [second])
+
+
 @pytest.fixture(autouse=True)
 def close_connections():
     yield

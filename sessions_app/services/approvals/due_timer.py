@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import heapq
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -27,16 +26,16 @@ class DueTimer:
         self._moments: list[tuple[float, int, Call, UUID]] = []
         self._numbers = count()
         self._changed = threading.Condition()
-        self._runs_in = 0
-        """Process whose thread runs; after a fork there is none."""
+        self._thread: threading.Thread | None = None
 
     def add(self, seconds: float, call: Call, row_id: UUID) -> None:
         """Have it called so many seconds from now, by a clock that nobody sets."""
         with self._changed:
             heapq.heappush(self._moments, (time.monotonic() + seconds, next(self._numbers), call, row_id))
-            if self._runs_in != os.getpid():
-                self._runs_in = os.getpid()
-                threading.Thread(target=self._run, name="due timer", daemon=True).start()
+            if self._thread is None or not self._thread.is_alive():  # it died, or another process had it before a fork
+                thread = threading.Thread(target=self._run, name="due timer", daemon=True)
+                thread.start()  # raises where the system has none left: the next moment tries again
+                self._thread = thread
             self._changed.notify()
 
     def _run(self) -> None:
@@ -60,7 +59,7 @@ class DueTimer:
                     _, _, call, row_id = heapq.heappop(self._moments)
                     return call, row_id
                 self._changed.wait(left)
-            self._runs_in = 0
+            self._thread = None
             return None
 
 
