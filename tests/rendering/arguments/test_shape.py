@@ -237,3 +237,10 @@ def test_what_a_diff_or_a_plan_says_is_not_said_twice(tool, arguments):
 def test_the_title_of_a_patch_says_which_files_it_deletes(patch, title):
     for arguments in ({"patch": patch}, patch):
         assert shape.title_of("apply_patch", arguments).subject.startswith(title)
+
+
+@pytest.mark.parametrize(("length", "is_name"), [(128, True), (129, False)])
+def test_a_name_in_brackets_ends_where_that_of_a_database_does(length, is_name):
+    """Else each of the brackets in an argument of 64 kB is looked for the end of to the end: 12 s for a card."""
+    name = f"[{'a' * length}]"
+    assert (name in [token.text for token in sql.tokens_of(f"DELETE FROM {name}")]) == is_name
