@@ -9,12 +9,13 @@ from .lines import cut, ends
 
 Outcome = Literal["passed", "failed", "unknown", "no result"]
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
-# Line by line from the end. A group ``bad`` holds the numbers of tests that did not pass.
+# Line by line from the end. ``x[a-z]+`` (xfailed) is no ``x\w+``: with a word that may end with digits of the count
+# behind it, a line of 200 characters can be divided in 2 ** 40 ways, and each is tried.
 _SUMMARIES = tuple(
     re.compile(pattern)
     for pattern in (
         r"=+ ?(?P<said>[^=]*\b\d+ (?:passed|failed|errors?|skipped|deselected|xfailed)\b[^=]*|no tests ran[^=]*?) ?=+",
-        r"(?P<said>(?:\d+ (?:passed|failed|errors?|skipped|x\w+|warnings?|deselected)(?:, )?)+ in [\d.]+ ?s.*)",
+        r"(?P<said>(?:\d+ (?:passed|failed|errors?|skipped|x[a-z]+|warnings?|deselected)(?:, )?)+ in [\d.]+ ?s.*)",
         r"(?P<said>(?:\d+ (?:passed|failed|errors?|skipped)(?:, )?){2,})",
         r"\s*(?P<said>Tests:? +\d.*(?:passed|failed|total|\(\d+\)).*)",
         r"(?P<said>test result: (?:ok|FAILED)\..*)",
