@@ -22,7 +22,7 @@ from sessions_app.models import SlackInstallation
 from sessions_app.services import audit
 from sessions_app.services.slack import installations
 
-from . import commands, inbox, manifest, modal
+from . import commands, inbox, manifest, modal, shapes
 
 log = logging.getLogger(__name__)
 _SIGNED = re.compile(r"\d{1,12} v0=[0-9a-f]{64}\Z", re.ASCII)
@@ -46,44 +46,59 @@ def app() -> App:
     bolt.event("message")(_on_message)
     bolt.event("app_uninstalled")(_on_removal)
     bolt.event("tokens_revoked")(_on_removal)
-    bolt.action("approval_approve")(_on_click)
-    bolt.action("approval_stop")(_on_click)
-    bolt.action("approval_deny")(_on_denial)
+    bolt.block_action("approval_approve")(_on_click)
+    bolt.block_action("approval_stop")(_on_click)
+    bolt.block_action("approval_deny")(_on_denial)
     bolt.view(modal.CALLBACK)(_on_reason)
     bolt.command(manifest.COMMAND)(_on_command)
-    bolt.action("approval_open")(lambda ack: ack())  # a link: the browser opens it
+    bolt.block_action("approval_open")(lambda ack: ack())  # a link: the browser opens it
     return bolt
 
 
 class Malformed(ValueError):
-    """The body is nothing that Slack sends."""
+    """The body is nothing that Slack sends; the message says what it has to be."""
 
 
 def handle(body: bytes, headers: Mapping[str, str]) -> BoltResponse:
     """The answer to a request of Slack's. Raises ``Malformed``."""
     try:
         request = BoltRequest(body=body.decode(), headers=dict(headers))
-    except (ValueError, AttributeError, TypeError, KeyError):  # Bolt reads it before anybody has checked who sent it
-        raise Malformed from None
+    except (ValueError, AttributeError, TypeError, KeyError, RecursionError):  # read before the signature is checked
+        raise Malformed("the body is neither a JSON object nor a form with one") from None
     return app().dispatch(request)
 
 
 class _SignatureOfTheTeam(Middleware):
-    """Bolt's own check (HMAC-SHA256 of the body, at most 5 minutes old), with the secret of the team that is named."""
+    """Bolt's own check (HMAC-SHA256 of the body, at most 5 minutes old), with the secret of the team that is named.
+
+    What is signed has then to be of the shape that Slack gives it.
+    """
 
     def process(self, *, req: BoltRequest, resp: BoltResponse, next: Callable[[], BoltResponse]) -> BoltResponse:
         body, timestamp = req.raw_body, req.headers.get("x-slack-request-timestamp", ["0"])[0]
-        signature = req.headers.get("x-slack-signature", [""])[0]
-        if not _SIGNED.match(f"{timestamp} {signature}"):
+        signature, team_id = req.headers.get("x-slack-signature", [""])[0], req.context.team_id
+        if not _SIGNED.match(f"{timestamp} {signature}") or not (team_id is None or shapes.is_id(team_id)):
             return UNKNOWN
+        # To a team that is not connected Bolt would post its regrets there, whatever address it is.
+        req.context.pop("response_url", None)
         try:
-            for secret in _secrets(req.context.team_id):
+            for secret in _secrets(team_id):
                 if SignatureVerifier(secret).is_valid(body, timestamp, signature):
+                    if fault := _fault_in(req):
+                        return BoltResponse(status=400, body=fault)
                     return RequestVerification(secret).process(req=req, resp=resp, next=next)
         except Unreadable as unreadable:
-            log.error("a request of Slack workspace %s cannot be checked: %s", req.context.team_id, unreadable)
+            log.error("a request of Slack workspace %s cannot be checked: %s", team_id, unreadable)
             return BoltResponse(status=503)
         return UNKNOWN
+
+
+def _fault_in(request: BoltRequest) -> str:
+    """Why a signed request cannot be read; empty where it can."""
+    tries_the_address = request.body.get("type") == "url_verification" or "ssl_check" in request.body
+    if request.context.team_id is None and not tries_the_address:
+        return "the body names no Slack workspace (team_id, or team with an id)"
+    return shapes.fault_in(request.body)
 
 
 def _secrets(team_id: str | None) -> Iterator[str]:

@@ -247,6 +247,6 @@ def events(request: HttpRequest) -> HttpResponse:
 
     try:
         answer = app.handle(request.body, request.headers)
-    except app.Malformed:
-        return HttpResponse("the body is neither a JSON object nor a form with one", status=400)
+    except app.Malformed as malformed:
+        return HttpResponse(str(malformed), content_type="text/plain; charset=utf-8", status=400)
     return HttpResponse(answer.body.encode(), status=answer.status, headers=answer.first_headers_without_set_cookie())
