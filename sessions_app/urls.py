@@ -218,6 +218,11 @@ notice_urls = [
     path(f"{OUTGOING_WEBHOOK}switch/", outgoing_webhooks.switch, name="outgoing-webhook-switch"),
     path(f"{OUTGOING_WEBHOOK}secret/", outgoing_webhooks.rotate, name="outgoing-webhook-rotate"),
     path(f"{OUTGOING_WEBHOOK}test/", outgoing_webhooks.test, name="outgoing-webhook-test"),
+    path(
+        f"{OUTGOING_WEBHOOK}messages/<uuid:message_id>/again/",
+        outgoing_webhooks.send_again,
+        name="outgoing-message-again",
+    ),
     path(f"{OUTGOING_WEBHOOK}remove/", outgoing_webhooks.remove, name="outgoing-webhook-remove"),
 ]
 

@@ -104,6 +104,7 @@ LITERALLY = {
     "/api/v1/outgoing-webhooks/{outgoing_webhook_id}/rotate": {"post"},
     "/api/v1/outgoing-webhooks/{outgoing_webhook_id}/test": {"post"},
     "/api/v1/outgoing-webhooks/{outgoing_webhook_id}/messages": {"get"},
+    "/api/v1/outgoing-webhooks/{outgoing_webhook_id}/messages/{message_id}/send-again": {"post"},
     "/api/v1/policy": {"get", "put"},
     "/api/v1/policy/preview": {"post"},
     "/api/v1/policy/shadow": {"get", "delete"},

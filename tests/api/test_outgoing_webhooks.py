@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
-from sessions_app.models import AuditEntry, IdempotentAnswer, OutgoingWebhook
+from sessions_app.models import AuditEntry, IdempotentAnswer, OutgoingMessage, OutgoingWebhook
 
 from .client import ok, refused
 
@@ -78,3 +79,23 @@ def test_others_than_admins_see_nothing_of_it(admin, api, viewer, stranger):
     refused(stranger.patch(f"outgoing-webhooks/{made['id']}", {"url": "https://theirs.example"}), 404)
     refused(stranger.post(f"outgoing-webhooks/{made['id']}/rotate"), 404)
     assert stranger.all("outgoing-webhooks") == []
+
+
+def test_what_was_given_up_is_sent_again_and_nothing_else_is(admin, api, stranger):
+    made = ok(admin.post("outgoing-webhooks", NEW), 201)
+    sent = ok(admin.post(f"outgoing-webhooks/{made['id']}/test"), 201)
+    again = f"outgoing-webhooks/{made['id']}/messages/{sent['id']}/send-again"
+    assert "on its way" in refused(admin.post(again), 409)["detail"]
+    OutgoingMessage.objects.update(next_try_at=None, tries=11, error="the answer was 500 — given up")
+    refused(api.post(again), 403)
+    refused(stranger.post(again), 404)
+    refused(admin.post(again.replace(sent["id"], made["id"])), 404)
+    told = ok(admin.post(again))
+    assert (told["id"], told["body"], told["tries"]) == (sent["id"], sent["body"], 0) and told["next_try_at"]
+    (entry,) = AuditEntry.objects.filter(action="outgoing_webhook.sent_again")
+    assert entry.details["message"] == sent["id"] and entry.details["tries"] == 11
+    OutgoingMessage.objects.update(next_try_at=None, taken_at=timezone.now())
+    assert "delivered" in refused(admin.post(again), 409)["detail"]
+    OutgoingMessage.objects.update(taken_at=None)
+    ok(admin.patch(f"outgoing-webhooks/{made['id']}", {"active": False}))
+    refused(admin.post(again), 422)

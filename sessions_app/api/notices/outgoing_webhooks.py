@@ -15,7 +15,7 @@ from ..auth import admin
 from ..idempotency import once, once_hiding
 from ..paging import Cursor, Limit, Page, keyset
 from ..parsing import reply
-from ..problems import invalid, not_found
+from ..problems import Problem, invalid, not_found
 from ..schemas.common import NOTHING, NoBody
 from ..schemas.outgoing_webhooks import (
     NewOutgoingWebhook,
@@ -28,6 +28,8 @@ from ..schemas.outgoing_webhooks import (
 router = Router(tags=["outgoing webhooks"])
 FAULTS = {
     outgoing_webhooks.Refused: lambda error: invalid(f"/{error.field}", str(error)),
+    outgoing_webhooks.NotGivenUp: lambda error: Problem(409, str(error)),
+    models.OutgoingMessage.DoesNotExist: lambda error: not_found("message"),
     models.OutgoingWebhook.DoesNotExist: lambda error: not_found("outgoing webhook"),  # somebody else was faster
 }
 ONE = "/outgoing-webhooks/{uuid:outgoing_webhook_id}"
@@ -95,6 +97,18 @@ def list_messages(request: HttpRequest, outgoing_webhook_id: UUID, limit: Limit,
     found = queries.messages_of(_webhook(request, outgoing_webhook_id))
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     return reply(Page(items=[OutgoingMessage.from_row(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.post(f"{ONE}/messages/{{uuid:message_id}}/send-again", auth=admin, response=OutgoingMessage)
+@once
+def send_again(
+    request: HttpRequest, outgoing_webhook_id: UUID, message_id: UUID, nothing: NoBody = NOTHING
+) -> HttpResponse:  # fmt: skip
+    """Send a message that was given up once more, with the same `webhook-id`. 409 for one that was not given up."""
+    message = outgoing_webhooks.send_again(
+        _webhook(request, outgoing_webhook_id), message_id, by=request.auth.actor
+    )  # fmt: skip
+    return reply(OutgoingMessage.from_row(message))
 
 
 def _webhook(request: HttpRequest, webhook_id: UUID) -> models.OutgoingWebhook:

@@ -22,6 +22,10 @@ MOST = 20
 MOST_NAME, MOST_URL = 50, 2_000
 
 
+class NotGivenUp(ValueError):
+    """A message that was not given up is not sent again by hand."""
+
+
 class Refused(ValueError):
     """A field is wrong; ``field`` names it, the message says what to do."""
 
@@ -98,6 +102,31 @@ def send_test(webhook: OutgoingWebhook, *, by: audit.Actor) -> OutgoingMessage:
     message = OutgoingMessage.objects.create(
         webhook=webhook, event=announcing.TEST, subject_id=uuid7(), body=body, next_try_at=now
     )
+    task_queue.enqueue(task_queue.POST_MESSAGE, message.pk, Line(webhook.workspace_id))
+    return message
+
+
+@transaction.atomic
+def send_again(webhook: OutgoingWebhook, message_id: UUID, *, by: audit.Actor) -> OutgoingMessage:
+    """Send a message that was given up once more, at once and then as often as a new one.
+
+    It is the same message with the same id, so a receiver that took it after all knows it. Raises ``NotGivenUp``, and
+    ``Refused`` as ``send_test``; ``OutgoingMessage.DoesNotExist`` for none of this webhook's.
+    """
+    webhook, now = _locked(webhook), timezone.now()
+    message = OutgoingMessage.objects.select_for_update().get(pk=message_id, webhook=webhook)
+    if message.taken_at or message.next_try_at:
+        state = "it was delivered" if message.taken_at else "it is on its way"
+        raise NotGivenUp(f"{state}; only what was given up is sent again by hand")
+    if not webhook.active:
+        raise Refused("active", "the webhook is switched off; switch it on to send something")
+    _audit(
+        webhook, by, "outgoing_webhook.sent_again", message=str(message.pk), event=message.event, tries=message.tries
+    )
+    message.next_try_at, message.tries = now, 0
+    message.save(update_fields=["next_try_at", "tries"])
+    # Somebody asks for it now: it does not wait for the end of a pause that earlier failures made.
+    OutgoingWebhook.objects.filter(pk=webhook.pk, next_at__gt=now).update(next_at=now)
     task_queue.enqueue(task_queue.POST_MESSAGE, message.pk, Line(webhook.workspace_id))
     return message
 

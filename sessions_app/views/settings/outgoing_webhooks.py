@@ -7,14 +7,14 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from sessions_app.models import OutgoingWebhook
+from sessions_app.models import OutgoingMessage, OutgoingWebhook
 from sessions_app.queries import notices as queries
 from sessions_app.services.notices import announcing, outgoing_webhooks
 
@@ -126,6 +126,20 @@ def test(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
         messages.success(request, _("A test is on its way: load the page again to see what became of it."))
     except outgoing_webhooks.Refused as refused:
         messages.error(request, str(refused))
+    return redirect("outgoing-webhook", webhook_id)
+
+
+@require_POST
+@access.admin
+def send_again(request: access.DeskRequest, webhook_id: UUID, message_id: UUID) -> HttpResponse:
+    """Send a message once more that was given up."""
+    try:
+        outgoing_webhooks.send_again(_read(request, webhook_id), message_id, by=access.actor(request))
+        messages.success(request, _("It is sent again: load the page again to see what became of it."))
+    except OutgoingMessage.DoesNotExist:
+        raise Http404(_("There is no such delivery of this webhook.")) from None
+    except (outgoing_webhooks.NotGivenUp, outgoing_webhooks.Refused) as refused:
+        messages.error(request, _("It was not sent again: %(why)s.") % {"why": refused})
     return redirect("outgoing-webhook", webhook_id)
 
 

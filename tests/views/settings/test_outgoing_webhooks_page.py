@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from sessions_app.models import OutgoingMessage, OutgoingWebhook
 from sessions_app.services import audit
@@ -43,6 +46,25 @@ def test_the_page_shows_what_became_of_posts_and_escapes_names(admin, webhook):
     page = admin.get(f"/settings/webhooks/{webhook.pk}/")
     assert "webhook.test" in words(page) and "Given up the answer was 500" in words(page)
     assert "<b>ops" not in page.content.decode()
+
+
+def test_what_was_given_up_is_sent_again_by_a_button_beside_it(admin, webhook, reviewer, charlie):
+    path = f"/settings/webhooks/{webhook.pk}/"
+    admin.post(f"{path}test/")
+    sent = OutgoingMessage.objects.get()
+    again = f"{path}messages/{sent.pk}/again/"
+    assert again not in admin.get(path).content.decode(), "it is on its way"
+    OutgoingMessage.objects.update(error="the answer was 500 — given up", next_try_at=None, tries=11)
+    OutgoingWebhook.objects.update(next_at=timezone.now() + timedelta(hours=1))
+    assert again in admin.get(path).content.decode()
+    assert (reviewer.post(again).status_code, charlie.post(again).status_code) == (403, 404)
+    assert admin.get(again).status_code == 405
+    assert "It is sent again" in words(admin.post(again, follow=True))
+    kept = OutgoingMessage.objects.get()
+    assert (kept.pk, kept.body, kept.tries) == (sent.pk, sent.body, 0) and kept.next_try_at
+    assert OutgoingWebhook.objects.get().next_at <= timezone.now(), "it does not wait for the end of a pause"
+    assert "It was not sent again: it is on its way" in words(admin.post(again, follow=True))
+    assert admin.post(f"{path}messages/{webhook.pk}/again/").status_code == 404
 
 
 def test_it_is_changed_switched_off_given_another_secret_and_removed(admin, webhook):
