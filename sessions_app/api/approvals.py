@@ -25,7 +25,7 @@ from .idempotency import once
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import refuse_repaired, reply
 from .problems import Problem, invalid, not_found
-from .schemas.approvals import Approval, Decision, Question, Vote
+from .schemas.approvals import Approval, DecidedApproval, Decision, Question, Vote
 from .sessions import session_read
 
 router = Router(tags=["approvals"])
@@ -108,7 +108,7 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
     return reply(Approval.from_row(_given_to(request.auth, approval)), 201)
 
 
-@router.post("/approvals/{uuid:approval_id}/decision", auth=own_writer, response=Approval)
+@router.post("/approvals/{uuid:approval_id}/decision", auth=own_writer, response=DecidedApproval)
 def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpResponse:
     """Approve (also with other arguments), deny or answer. Bound to the version and digest that were shown.
 
@@ -116,7 +116,8 @@ def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpR
 
     403 for whoever asked: nobody decides what they asked themselves.
 
-    The same decision again is the same answer; another one is 409 and names the ``winner``.
+    The same decision again is the same answer; another one is 409 and names the ``winner``. The first reason stands:
+    where another one comes with the same decision, ``not_kept`` says so.
     """
     refuse_repaired(request)
     decided = decisions.decide(
@@ -134,7 +135,7 @@ def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpR
             sure=True,  # a program has no second button: it says by the digest which call it means
         ),
     )
-    return reply(Approval.from_row(decided))
+    return reply(DecidedApproval.from_row(decided))
 
 
 def conflict(error: decisions.Conflict) -> Problem:

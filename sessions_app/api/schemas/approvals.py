@@ -223,6 +223,19 @@ class Approval(BaseModel):
         )
 
 
+class DecidedApproval(Approval):
+    """The approval as a decision left it."""
+
+    not_kept: str | None = Field(
+        description="why something of it was not kept: the same was decided before, for another reason, and that stands"
+    )
+
+    @classmethod
+    def from_row(cls, approval: models.Approval) -> DecidedApproval:
+        """``approval`` is out of ``decisions.decide``."""
+        return cls(**dict(Approval.from_row(approval)), not_kept=approval.not_kept or None)
+
+
 def _name(member: models.Member | None) -> str | None:
     return str(member) if member else None
 

@@ -54,12 +54,14 @@ def decide(event: SlackEvent, person: people.Person) -> dict[str, Any]:
         reason=click.get("reason", ""), sure=asked.get("sure") is True,
     )  # fmt: skip
     try:
-        decisions.decide(approval, decider, decision)
+        why_not = decisions.decide(approval, decider, decision).not_kept
     except (decisions.Conflict, decisions.NotAllowed, decisions.Invalid) as refused:
-        link = mrkdwn.link(card_url(installation, approval), "Open it in Countersign")
-        text = f"{mrkdwn.escape(str(refused))}. {link}"
-        return _only_to_clicker(click, text[:1].upper() + text[1:])
-    return {}
+        why_not = str(refused)
+    if not why_not:
+        return {}
+    link = mrkdwn.link(card_url(installation, approval), "Open it in Countersign")
+    text = f"{mrkdwn.escape(why_not)}. {link}"
+    return _only_to_clicker(click, text[:1].upper() + text[1:])
 
 
 def stop(event: SlackEvent, person: people.Person) -> dict[str, Any]:

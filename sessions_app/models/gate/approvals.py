@@ -162,6 +162,9 @@ class Approval(models.Model):
             ),
         ]  # fmt: skip
 
+    not_kept = ""
+    """Of one that was just decided again: what of it was not kept, as a sentence. No column."""
+
     @property
     def is_escalation(self) -> bool:
         """Whether it is a question to a person and not a call of a tool: its result is the answer."""

@@ -45,7 +45,8 @@ def decide(approval: Approval, decider: Decider, decision: Decision) -> Approval
     the decision can be taken back for some seconds (``Approval.takes_effect_at``).
 
     One denial or answer decides it. Approving with other ``arguments`` than were asked for is ``approved_edited``, and
-    voids the votes before. The same decision by the same decider again is a no-op. Raises ``NotAllowed``, ``Invalid``,
+    voids the votes before. The same decision by the same decider again is a no-op: the first stands, and ``not_kept``
+    says so where another reason came with it. Raises ``NotAllowed``, ``Invalid``,
     ``Conflict``.
     """
     authority.check(approval, decider, decision)
@@ -58,7 +59,9 @@ def decide(approval: Approval, decider: Decider, decision: Decision) -> Approval
     if voted:
         return voted
     current = Approval.objects.get(pk=approval.pk)
-    if _is_repeated(decision, current, decider):
+    if mine := _made_before(decision, current, decider):
+        if decision.reason not in ("", mine.reason):
+            current.not_kept = "you decided this already, and that stands: the reason that you gave now was not kept"
         return current
     raise Conflict(current, _why_not(current, decision))
 
@@ -131,21 +134,25 @@ def _kept(decision: Decision, approval: Approval) -> dict[str, Any] | None:
     return {"wish": decision.grant.as_json(), "agent_version": approval.session.agent.version}
 
 
-def _is_repeated(decision: Decision, current: Approval, decider: Decider) -> bool:
-    """Whether this decider decided exactly this before: a request that is sent again must not be a conflict."""
+def _made_before(decision: Decision, current: Approval, decider: Decider) -> Vote | None:
+    """The vote by which this decider decided the same before: a request that is sent again must not be a conflict.
+
+    Why is not what: another reason does not make it another decision.
+    """
     if current.status != Approval.Status.PENDING and (current.decision or {}).get("verdict") not in VERDICTS:
-        return False
+        return None
     counted = votes.tally(current)
     stands = [counted.ending] if counted.ending else counted.approvals
     mine = next((vote for vote in stands if _is_mine(vote, decider)), None)
     if mine is None or (mine.verdict, mine.answer) != (decision.verdict, decision.answer):
-        return False
+        return None
     wish = decision.grant.as_json() if decision.grant else None
     if not canonical.same((mine.grant_wish or {}).get("wish"), wish):
-        return False
+        return None
     if decision.arguments is None:
-        return decision.digest == (mine.digest or current.digest)
-    return canonical.same(decision.arguments, current.arguments if mine.arguments is None else mine.arguments)
+        return mine if decision.digest == (mine.digest or current.digest) else None
+    arguments = current.arguments if mine.arguments is None else mine.arguments
+    return mine if canonical.same(decision.arguments, arguments) else None
 
 
 def _is_mine(vote: Vote, decider: Decider) -> bool:

@@ -114,5 +114,8 @@ def _decide(item: Item, decider: decisions.Decider, verdict: str, reason: str) -
     except (decisions.NotAllowed, decisions.Invalid, decisions.Conflict) as refused:
         item.outcome, item.failed = gettext("not taken: %(refused)s") % {"refused": refused}, True
     else:
+        if decided.not_kept:
+            item.outcome, item.failed = gettext("not taken: %(refused)s") % {"refused": decided.not_kept}, True
+            return
         item.outcome = gettext("approved") if verdict == "approve" else gettext("denied")
         item.approval = decided

@@ -43,7 +43,8 @@ def decide(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     """Approve, approve with edited arguments, answer, or deny with a reason.
 
     422 for a field that lacks something; 403 for whoever asked; 409 with the card as it is now when somebody was
-    faster or the question has changed. What was typed comes back with all three.
+    faster or the question has changed. What was typed comes back with all three, and with the same decision again that
+    has another reason: the first stands.
     """
     approval = access.approval_read(request, approval_id)
     try:
@@ -58,6 +59,9 @@ def decide(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
         return card_response(request, now, 409, notice=str(conflict), typed=_typed(request.POST))
     if "save_reason" in request.POST and request.POST.get("verdict") == "deny":
         _save_reason(request)
+    if decided.not_kept:
+        now, unchanged = access.approval_read(request, decided.pk), gettext("Nothing was changed")
+        return card_response(request, now, notice=decided.not_kept, not_done=unchanged, typed=_typed(request.POST))
     if not wants_fragment(request):
         return redirect(_back(request, decided))
     response = card_response(request, access.approval_read(request, decided.pk))

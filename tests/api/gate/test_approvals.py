@@ -172,7 +172,10 @@ def test_a_reviewer_answers_or_denies(api, admin, session):
 def test_the_same_decision_again_is_no_conflict_and_another_names_the_winner(api, admin, session, workspace, key_for):
     asked = ask(api, session)
     first = ok(decide(admin, asked, "deny", reason="no"))
-    assert ok(decide(admin, asked, "deny", reason="no")) == first
+    assert ok(decide(admin, asked, "deny", reason="no")) == first and first["not_kept"] is None
+    other = ok(decide(admin, asked, "deny", reason="on a Sunday"))
+    assert other == first | {"not_kept": other["not_kept"]}
+    assert "the reason that you gave now was not kept" in other["not_kept"]
     problem = refused(decide(key_for(workspace), asked, "approve"), 409)
     assert problem["winner"] == {
         "by": "admin key",

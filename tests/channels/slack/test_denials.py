@@ -54,6 +54,19 @@ def test_text_of_the_denial_modal_is_the_reason(slack, client, connected_session
     assert slack.ephemeral == []
 
 
+def test_who_denies_in_slack_what_they_denied_before_is_told_that_the_first_reason_stands(
+    slack, client, connected_session, member
+):
+    member("Kim")
+    asks(connected_session)
+    for _ in range(2):
+        press(slack, client)
+    for view, reason in zip(slack.views, ("Not on a Sunday", "Too much"), strict=True):
+        slack.submits(client, view, KIM, reason)
+    assert now().decision["reason"] == "Not on a Sunday"
+    assert "the reason that you gave now was not kept" in slack.ephemeral[0]["text"]
+
+
 def test_a_modal_that_is_not_signed_decides_nothing(slack, client, connected_session, member):
     member("Kim")
     asks(connected_session)

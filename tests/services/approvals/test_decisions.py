@@ -103,6 +103,15 @@ def test_the_same_decision_again_changes_nothing(session, verdict, more):
     assert again.votes.count() == 1 and len(log(session)) == 2
 
 
+def test_another_reason_for_the_same_decision_is_not_kept_and_that_is_said(session):
+    approval = ask(session)
+    assert decide(approval, "deny", reason="too much").not_kept == ""
+    for reason, said in (("too much", False), ("", False), ("on a Sunday", True)):
+        again = decide(approval, "deny", reason=reason)
+        assert ("was not kept" in again.not_kept) is said
+        assert again.decision["reason"] == "too much" and again.votes.get().reason == "too much"
+
+
 @pytest.mark.parametrize("by, verdict, more", [
     ("Omar", "approve", {}), ("Ines", "deny", {}), ("Ines", "answer", {"answer": "x"}),
     ("Ines", "approve", {"arguments": {"amount": 1}}),

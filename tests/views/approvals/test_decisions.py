@@ -64,6 +64,16 @@ def test_commands_edits_and_odd_arguments_have_their_own_shape(reviewer, agent, 
     assert words in Page(reviewer.get(f"/approvals/{asked_for.pk}/").content).text
 
 
+@pytest.mark.parametrize("headers", [FETCHED, {}], ids=["script", "no script"])
+def test_who_denies_again_for_another_reason_is_told_that_the_first_stands(reviewer, approval, headers):
+    decide(reviewer, approval, "deny", reason="too much")
+    again = decide(reviewer, approval, "deny", reason="on a Sunday", headers=headers)
+    text = Page(again.content).text
+    assert "Nothing was changed: you decided this already" in text and "What you wrote: on a Sunday" in text
+    assert "HX-Trigger-After-Swap" not in again.headers, "the next card does not take the place of what is said"
+    assert approval.votes.get().reason == "too much"
+
+
 def test_a_viewer_reads_the_card_and_cannot_decide(viewer, approval):
     page = Page(viewer.get(path_of(approval.session)).content)
     assert "You are a viewer" in page.text and not page.all("button", name="verdict")
