@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
@@ -27,7 +28,10 @@ def desk(request: HttpRequest) -> dict[str, Any]:
     deciders = cache(lambda: list(members.deciders(member.workspace_id)))
     store = cache(lambda: reasons.store(member))
     elsewhere = cache(lambda: [one for one in members.workspaces(member.user) if one.pk != member.workspace_id])
-    here = {"member": member, "workspace": member.workspace, "zone_name": zones.name, "other_workspaces": elsewhere}
+    here = {
+        "member": member, "workspace": member.workspace, "zone_name": zones.name, "other_workspaces": elsewhere,
+        "import_limit": settings.MAX_UPLOAD_BYTES,  # a file can be dropped on any page
+    }  # fmt: skip
     if member.numbers_only:  # why agents were stopped, and what waits, are no numbers of theirs
         return here
     return here | {

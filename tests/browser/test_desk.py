@@ -111,12 +111,16 @@ def test_files_that_were_chosen_before_the_script_arrived_are_sent_with_it(open_
     page.get_by_role("link", name="early.json").wait_for()
 
 
-def test_a_file_over_the_limit_is_told_before_it_is_sent(open_page, settings):
+@pytest.mark.parametrize("path", ["/imports/", "/agents/"])
+def test_a_file_over_the_limit_is_told_before_it_is_sent(open_page, settings, agent, path):
+    session_of(agent)
     settings.MAX_UPLOAD_BYTES = 1_000
-    page = open_page("/imports/")
+    page = open_page(path)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     drop(page, "huge.json", bytes(1_001))
     page.get_by_text("huge.json: the file has 1.00 kB, the limit is 1.00 kB").wait_for()
-    assert not Import.objects.exists()
+    assert sent == [] and not Import.objects.exists()
 
 
 def test_a_refusal_of_the_server_stands_beside_the_file(open_page):

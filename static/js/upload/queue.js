@@ -8,7 +8,7 @@ import { gettext } from "../words.js";
 
 const form = document.getElementById("drop");
 const address = form?.action ?? document.body.dataset.imports;
-const limit = Number(form?.dataset.limit ?? Infinity);
+const limit = Number(document.body.dataset.importLimit);
 let uploads = document.getElementById("uploads");
 let line = null;
 const queue = [];
