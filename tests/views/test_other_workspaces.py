@@ -93,7 +93,9 @@ def test_nobody_switches_to_a_workspace_they_are_not_in(reviewer, elsewhere):
 
 def test_an_invitation_does_not_open_somebody_elses_workspace(charlie, workspace, elsewhere):
     member_of(workspace, Role.ADMIN, "Ada")
-    answer = charlie.post("/settings/members/", {"name": "Ada", "email": "ada@example.org", "role": "viewer"})
+    answer = charlie.post(
+        "/settings/members/", {"name": "Ada", "email": "ada@example.org", "role": "viewer"}, follow=True
+    )
     assert "has an account already and is invited" in words(answer)
     assert "http://testserver/sign-in/" not in answer.content.decode()
     assert not Member.objects.filter(workspace=elsewhere, user__first_name="Ada").exists()

@@ -40,11 +40,13 @@ def workspaces_of(email: str) -> set[str]:
 
 def test_an_old_link_of_one_workspace_opens_no_other(admin, charlie):
     """The link is kept, and opened after its person has become a member elsewhere."""
-    old = path_in(admin.post("/settings/members/", BOB))
-    first = path_in(admin.post(f"/settings/members/{Member.objects.get(user__username=BOB['email']).pk}/link/"))
+    old = path_in(admin.post("/settings/members/", BOB, follow=True))
+    first = path_in(
+        admin.post(f"/settings/members/{Member.objects.get(user__username=BOB['email']).pk}/link/", follow=True)
+    )
     bob = bob_comes_in(first)
     later = members.make_sign_in_link(Member.objects.get(user__username=BOB["email"]), by=audit.COMMAND).path
-    invited = path_in(charlie.post("/settings/members/", BOB))
+    invited = path_in(charlie.post("/settings/members/", BOB, follow=True))
     assert workspaces_of(BOB["email"]) == {"default"}, "nobody is a member without their own yes"
     assert bob.post(invited, {"answer": "accept", "password": OTHER}).url == "/"
     assert workspaces_of(BOB["email"]) == {"default", "elsewhere"}
@@ -59,8 +61,8 @@ def test_an_old_link_of_one_workspace_opens_no_other(admin, charlie):
 
 def test_who_took_the_account_with_the_link_does_not_get_into_the_other_workspace(admin, charlie):
     """The admin uses the link at once and sets the password: no e-mail was ever verified."""
-    thief = bob_comes_in(path_in(admin.post("/settings/members/", BOB)))
-    invited = path_in(charlie.post("/settings/members/", BOB))
+    thief = bob_comes_in(path_in(admin.post("/settings/members/", BOB, follow=True)))
+    invited = path_in(charlie.post("/settings/members/", BOB, follow=True))
     assert thief.post(
         "/settings/workspace/switch/", {"workspace": str(Member.objects.first().workspace_id)}
     ).status_code
@@ -81,8 +83,8 @@ def test_who_took_the_account_with_the_link_does_not_get_into_the_other_workspac
 
 def test_an_account_without_a_password_is_invited_too(admin, charlie):
     """Bob never used his first link: the other workspace's link does not stand in for it."""
-    first = path_in(admin.post("/settings/members/", BOB))
-    invited = path_in(charlie.post("/settings/members/", BOB))
+    first = path_in(admin.post("/settings/members/", BOB, follow=True))
+    invited = path_in(charlie.post("/settings/members/", BOB, follow=True))
     guest = Client()
     assert guest.get(invited).status_code == 200
     assert guest.post(invited, {"answer": "accept", "password": OTHER}).status_code == 403
@@ -94,8 +96,8 @@ def test_an_account_without_a_password_is_invited_too(admin, charlie):
 
 
 def test_the_invitation_says_who_where_and_as_what_and_is_answered_once(admin, elsewhere, charlie):
-    bob = bob_comes_in(path_in(admin.post("/settings/members/", BOB)))
-    invited = path_in(charlie.post("/settings/members/", BOB | {"role": "reviewer"}))
+    bob = bob_comes_in(path_in(admin.post("/settings/members/", BOB, follow=True)))
+    invited = path_in(charlie.post("/settings/members/", BOB | {"role": "reviewer"}, follow=True))
     said = words(bob.get(invited))
     assert "Charlie invites bob@corp.example to the workspace Elsewhere , as reviewer" in said
     assert workspaces_of(BOB["email"]) == {"default"}, "nothing happens by looking"
@@ -107,8 +109,8 @@ def test_the_invitation_says_who_where_and_as_what_and_is_answered_once(admin, e
 
 
 def test_somebody_else_cannot_answer_and_is_told_whom_it_is_for(admin, charlie, viewer):
-    bob_comes_in(path_in(admin.post("/settings/members/", BOB)))
-    invited = path_in(charlie.post("/settings/members/", BOB))
+    bob_comes_in(path_in(admin.post("/settings/members/", BOB, follow=True)))
+    invited = path_in(charlie.post("/settings/members/", BOB, follow=True))
     page = words(viewer.get(invited))
     assert "You are signed in as vito@example.org here" in page and "sign in as bob@corp.example" in page
     assert viewer.post(invited, {"answer": "accept"}).status_code == 403
@@ -116,9 +118,9 @@ def test_somebody_else_cannot_answer_and_is_told_whom_it_is_for(admin, charlie, 
 
 
 def test_an_invitation_is_listed_and_can_be_withdrawn_or_replaced(admin, charlie):
-    bob = bob_comes_in(path_in(admin.post("/settings/members/", BOB)))
-    first = path_in(charlie.post("/settings/members/", BOB))
-    second = path_in(charlie.post("/settings/members/", BOB))
+    bob = bob_comes_in(path_in(admin.post("/settings/members/", BOB, follow=True)))
+    first = path_in(charlie.post("/settings/members/", BOB, follow=True))
+    second = path_in(charlie.post("/settings/members/", BOB, follow=True))
     assert bob.get(first).status_code == 410 and bob.get(second).status_code == 200
     assert "invited by Charlie" in words(charlie.get("/settings/"))
     waiting = Invitation.objects.get(answer="waits")
@@ -129,8 +131,8 @@ def test_an_invitation_is_listed_and_can_be_withdrawn_or_replaced(admin, charlie
 
 
 def test_an_invitation_ends_after_a_week(admin, charlie):
-    bob = bob_comes_in(path_in(admin.post("/settings/members/", BOB)))
-    invited = path_in(charlie.post("/settings/members/", BOB))
+    bob = bob_comes_in(path_in(admin.post("/settings/members/", BOB, follow=True)))
+    invited = path_in(charlie.post("/settings/members/", BOB, follow=True))
     Invitation.objects.update(expires_at="2026-01-01T00:00:00Z")
     assert bob.get(invited).status_code == bob.post(invited, {"answer": "accept"}).status_code == 410
 
@@ -141,7 +143,7 @@ def test_an_invitation_ends_after_a_week(admin, charlie):
 def test_an_admin_who_resets_a_password_is_named_in_what_is_decided_so(admin, workspace, agent):
     rosa = member_of(workspace, Role.REVIEWER, "Rosa")
     members.set_password(rosa.user, "Rosa", "rosa@example.org", PASSWORD)
-    path = path_in(admin.post(f"/settings/members/{rosa.pk}/link/"))
+    path = path_in(admin.post(f"/settings/members/{rosa.pk}/link/", follow=True))
     thief = Client()
     assert thief.post(path).status_code == 422, "the link alone signs nobody in"
     assert thief.get("/").status_code == 302
@@ -168,7 +170,7 @@ def test_an_admin_who_resets_a_password_is_named_in_what_is_decided_so(admin, wo
 def test_a_member_is_told_of_a_reset_link_at_the_next_sign_in_once(admin, workspace):
     rosa = member_of(workspace, Role.REVIEWER, "Rosa")
     members.set_password(rosa.user, "Rosa", "rosa@example.org", PASSWORD)
-    admin.post(f"/settings/members/{rosa.pk}/link/")
+    admin.post(f"/settings/members/{rosa.pk}/link/", follow=True)
     entry = {"email": "rosa@example.org", "password": PASSWORD}
     said = words(Client().post("/sign-in/", entry, follow=True))
     assert "Ada made a link to choose another password for you" in said and "Nobody has used it" in said
@@ -184,7 +186,7 @@ def test_what_is_decided_by_a_password_of_ones_own_names_nobody(reviewer, worksp
 
 
 def test_a_first_link_that_an_admin_saw_is_named_until_an_operators_link_ends_it(admin):
-    bob_comes_in(path_in(admin.post("/settings/members/", BOB)))
+    bob_comes_in(path_in(admin.post("/settings/members/", BOB, follow=True)))
     user = get_user_model().objects.get(username=BOB["email"])
     assert PasswordOrigin.objects.get(user=user).made_by == "Ada"
     client = Client()
@@ -197,7 +199,7 @@ def test_a_first_link_that_an_admin_saw_is_named_until_an_operators_link_ends_it
 
 def test_with_e_mail_links_go_to_people_and_are_shown_to_nobody(admin, workspace, settings, mailoutbox):
     settings.EMAIL_CONFIGURED = True
-    page = admin.post("/settings/members/", BOB)
+    page = admin.post("/settings/members/", BOB, follow=True)
     assert "/sign-in/" not in page.content.decode().split("<main", 1)[1] and "was sent to bob@corp.example" in words(
         page
     )
@@ -206,7 +208,10 @@ def test_with_e_mail_links_go_to_people_and_are_shown_to_nobody(admin, workspace
     bob_comes_in(first)
     assert not PasswordOrigin.objects.exists()
     bob = Member.objects.get(user__username=BOB["email"])
-    assert "/sign-in/" not in admin.post(f"/settings/members/{bob.pk}/link/").content.decode().split("<main", 1)[1]
+    assert (
+        "/sign-in/"
+        not in admin.post(f"/settings/members/{bob.pk}/link/", follow=True).content.decode().split("<main", 1)[1]
+    )
     assert "choose another password" in mailoutbox[1].subject
     assert [entry.details["emailed"] for entry in AuditEntry.objects.filter(action="member.link_made")] == [True]
 
@@ -240,7 +245,7 @@ def test_opening_a_link_leaves_the_present_session_and_says_whom_it_would_replac
 
 def test_links_of_a_member_who_was_removed_end(admin, workspace):
     rosa = member_of(workspace, Role.REVIEWER, "Rosa")
-    path = path_in(admin.post(f"/settings/members/{rosa.pk}/link/"))
+    path = path_in(admin.post(f"/settings/members/{rosa.pk}/link/", follow=True))
     admin.post(f"/settings/members/{rosa.pk}/remove/")
     assert Client().post(path).status_code == 410
 
@@ -257,7 +262,7 @@ def test_two_browsers_that_press_the_button_sign_in_once(workspace):
 
 
 def test_nobody_signed_in_is_led_back_to_the_invitation(admin, charlie):
-    bob_comes_in(path_in(admin.post("/settings/members/", BOB)))
-    invited = path_in(charlie.post("/settings/members/", BOB))
+    bob_comes_in(path_in(admin.post("/settings/members/", BOB, follow=True)))
+    invited = path_in(charlie.post("/settings/members/", BOB, follow=True))
     assert f'href="/sign-in/?next={invited}"' in Client().get(invited).content.decode()
     assert signed_in(Member.objects.get(user__username=BOB["email"])).get(invited).status_code == 200

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.models import Session
 from sessions_app.views import access
+from sessions_app.views.settings import shown_once
 from vcon_app.models import ShareLink
 from vcon_app.queries import redactions as redaction_queries
 from vcon_app.queries import share_links as queries
@@ -41,7 +42,14 @@ LISTED_REDACTIONS = 20
 def page(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     """The links of a session, and a form for another one. The address of a new link is shown this once."""
     session = access.session_read(request, session_id)
-    return _make(request, session) if request.method == "POST" else _page(request, session)
+    return _make(request, session) if request.method == "POST" else _page(request, session, **_made(request, session))
+
+
+def _made(request: access.DeskRequest, session: Session) -> dict[str, Any]:
+    """The link that was just made, with its address."""
+    shown = shown_once.take(request)
+    link = queries.of_session(session.pk).filter(pk=shown["made"]).first() if shown else None
+    return {"made": queries.shown([link])[0], "address": shown["address"]} if link else {}
 
 
 def _page(request: access.DeskRequest, session: Session, status: int = 200, **more: Any) -> HttpResponse:
@@ -84,7 +92,8 @@ def _make(request: access.DeskRequest, session: Session) -> HttpResponse:
         )  # fmt: skip
     except (sharing.CannotShare, BadRule, export_options.CannotExport, handing_on.NotGranted) as error:
         return _page(request, session, 422, problem=str(error), **again)
-    return _page(request, session, 201, made=queries.shown([link])[0], address=address_of(request, secret))
+    page_of_links = reverse("share-links", args=[session.pk])
+    return shown_once.lead_to(request, page_of_links, made=str(link.pk), address=address_of(request, secret))
 
 
 def _chosen_redaction(session: Session, given: str | None) -> Any:

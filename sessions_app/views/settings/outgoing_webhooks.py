@@ -19,6 +19,7 @@ from sessions_app.queries import notices as queries
 from sessions_app.services.notices import announcing, outgoing_webhooks
 
 from .. import access
+from . import shown_once
 
 SHOWN = 30
 """Messages on the page; the others are in the API."""
@@ -56,7 +57,7 @@ def create(request: access.DeskRequest) -> HttpResponse:
                 request.member.workspace_id, entered["name"], entered["url"], entered["events"],
                 by=access.actor(request),
             )  # fmt: skip
-            return _page(request, made.pk, secret=secret)
+            return _shown(request, made.pk, secret)
         except outgoing_webhooks.Refused as refused:
             form.add_error(refused.field, str(refused))
     return _list(request, form, 422)
@@ -66,7 +67,12 @@ def create(request: access.DeskRequest) -> HttpResponse:
 @access.admin
 def webhook(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     """One webhook: where it leads, what it is told of, and its last messages."""
-    return _page(request, webhook_id)
+    return _page(request, webhook_id, **shown_once.take(request))
+
+
+def _shown(request: access.DeskRequest, webhook_id: UUID, secret: str) -> HttpResponse:
+    """To the page, which shows the secret once."""
+    return shown_once.lead_to(request, reverse("outgoing-webhook", args=[webhook_id]), secret=secret)
 
 
 def _page(request: access.DeskRequest, webhook_id: UUID, status: int = 200, **shown: Any) -> HttpResponse:
@@ -114,7 +120,7 @@ def switch(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
 def rotate(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     """A new secret, shown once."""
     secret = outgoing_webhooks.rotate(_read(request, webhook_id), by=access.actor(request))
-    return _page(request, webhook_id, secret=secret)
+    return _shown(request, webhook_id, secret)
 
 
 @require_POST

@@ -11,6 +11,7 @@ from django.conf import settings as django_settings
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
@@ -24,6 +25,7 @@ from sessions_app.services.log import pricing
 from sessions_app.services.people import api_keys, invitations, members
 
 from .. import access
+from . import shown_once
 
 NUMBERS = "numbers"
 ROLES = [
@@ -70,7 +72,7 @@ class NameForm(forms.Form):
 @require_safe
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
-    return page(request)
+    return page(request, **shown_once.take(request))
 
 
 def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:
@@ -120,17 +122,22 @@ def add_member(request: access.DeskRequest) -> HttpResponse:
     entered = form.cleaned_data
     workspace, (role, numbers_only) = request.member.workspace, _role_of(entered["role"])
     how: Any = {"by": access.actor(request), "absolute": _absolute(request), "numbers_only": numbers_only}
-    shown: dict[str, Any] = {}
     try:
         try:
-            made = members.add_member(workspace, entered["email"], entered["name"], role, **how)
-            shown["invited"], link = made
+            member, link = members.add_member(workspace, entered["email"], entered["name"], role, **how)
+            shown = {"invited": str(member)}
         except members.HasAccount as known:
-            shown["invitation"], link = members.invite(workspace, known.user, role, **how)
+            _invitation, link = members.invite(workspace, known.user, role, **how)
+            shown = {"invitation": known.user.get_username()}
     except members.Refused as refused:
         form.add_error("email", str(refused))
         return page(request, 422, member_form=form)
-    return page(request, **shown, **_shown_link(request, link))
+    return _to_section(request, "members", **shown, **_shown_link(request, link))
+
+
+def _to_section(request: access.DeskRequest, section: str, **shown: str | bool) -> HttpResponse:
+    """To the section of the page that shows a link or a key, once."""
+    return shown_once.lead_to(request, f"{reverse('settings')}#{section}", **shown)
 
 
 def _absolute(request: access.DeskRequest) -> members.Absolute:
@@ -139,7 +146,7 @@ def _absolute(request: access.DeskRequest) -> members.Absolute:
     return lambda path: f"{public.rstrip('/')}{path}" if public else request.build_absolute_uri(path)
 
 
-def _shown_link(request: access.DeskRequest, link: members.MadeLink) -> dict[str, Any]:
+def _shown_link(request: access.DeskRequest, link: members.MadeLink) -> dict[str, str]:
     return {"link": _absolute(request)(link.path) if link.path else "", "sent_to": link.sent_to}
 
 
@@ -152,7 +159,7 @@ def new_link(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
     except members.Refused as refused:
         return _refused(request, refused)
     is_reset = member.user.has_usable_password()
-    return page(request, invited=member, is_reset=is_reset, **_shown_link(request, link))
+    return _to_section(request, "members", invited=str(member), is_reset=is_reset, **_shown_link(request, link))
 
 
 @require_POST
@@ -211,7 +218,7 @@ def create_key(request: access.DeskRequest) -> HttpResponse:
         agent=entered["agent"],
         expires_in=timedelta(days=entered["expires_in"]) if entered["expires_in"] else None,
     )
-    return page(request, new_key=key, secret=secret)
+    return _to_section(request, "keys", new_key=str(key), secret=secret)
 
 
 @require_POST

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -20,6 +21,7 @@ from sessions_app.services.triggers import Refused, unattended, webhook_deliveri
 
 from .. import access
 from ..pages import page_or_fragment
+from ..settings import shown_once
 from .forms import OF_SENDER, SCHEMES, WHEN_ASKING, ChangedEndpointForm, EndpointForm, agents_of
 from .schedules import follow, older, rights
 
@@ -46,7 +48,7 @@ def new(request: access.DeskRequest) -> HttpResponse:
     except Refused as refused:
         form.add_error(refused.field, str(refused))
         return _form(request, form, 422)
-    return _page(request, made.pk, secret=secret, is_new=True)
+    return _shown(request, made.pk, secret)
 
 
 def _form(request: access.DeskRequest, form: EndpointForm, status: int) -> HttpResponse:
@@ -58,7 +60,12 @@ def _form(request: access.DeskRequest, form: EndpointForm, status: int) -> HttpR
 @access.viewer
 def endpoint(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     """One endpoint: its address, who is given what comes, and what came."""
-    return _page(request, webhook_id)
+    return _page(request, webhook_id, **shown_once.take(request))
+
+
+def _shown(request: access.DeskRequest, webhook_id: UUID, secret: str) -> HttpResponse:
+    """To the page, which shows the secret once."""
+    return shown_once.lead_to(request, reverse("webhook-detail", args=[webhook_id]), secret=secret)
 
 
 def _page(request: access.DeskRequest, webhook_id: UUID, status: int = 200, **shown: Any) -> HttpResponse:
@@ -123,7 +130,7 @@ def rotate(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
     except Refused as refused:
         return _page(request, webhook_id, 422, secret_error=str(refused))
     if secret:
-        return _page(request, webhook_id, secret=secret)
+        return _shown(request, webhook_id, secret)
     messages.success(request, _("Changed; the old one is refused from now on."))
     return redirect("webhook-detail", webhook_id)
 

@@ -57,7 +57,7 @@ def test_a_number_of_days_that_is_none_is_refused(workspace, days):
 def test_the_settings_make_and_list_keys_with_expiry_last_use_and_agent(workspace, agent):
     browser = signed_in(member_of(workspace, Role.ADMIN, "Ada"))
     form = {"name": "robot", "role": "agent", "agent": str(agent.pk), "expires_in": "7"}
-    answer = browser.post("/settings/keys/", form)
+    answer = browser.post("/settings/keys/", form, follow=True)
     secret = re.search(r'id="secret">(cs_[^<]+)<', answer.content.decode())[1]
     key = ApiKey.objects.get()
     assert (key.agent, key.made_by.first_name) == (agent, "Ada")

@@ -140,7 +140,9 @@ def test_somebody_is_added_so_from_the_first_moment_on(admin, workspace):
 
 
 def test_who_has_an_account_is_invited_so(admin, charlie, workspace):
-    answer = admin.post("/settings/members/", {"name": "Charlie", "email": "charlie@example.org", "role": "numbers"})
+    answer = admin.post(
+        "/settings/members/", {"name": "Charlie", "email": "charlie@example.org", "role": "numbers"}, follow=True
+    )
     path = "/invitations/" + answer.content.decode().split("/invitations/", 1)[1].split("<", 1)[0]
     form = {"answer": "accept", "password": "a long pass phrase", "repeated": "a long pass phrase"}
     charlie.post(path, form)

@@ -23,8 +23,9 @@ def webhook(workspace) -> OutgoingWebhook:
 
 
 def test_a_webhook_is_made_and_its_secret_is_shown_once(admin):
-    page = admin.post("/settings/webhooks/new/", ENTERED)
+    page = admin.post("/settings/webhooks/new/", ENTERED, follow=True)
     made = OutgoingWebhook.objects.get()
+    assert page.redirect_chain == [(f"/settings/webhooks/{made.pk}/", 302)], "a reload makes no other webhook"
     assert made.secret in page.content.decode() and page.headers["Cache-Control"] == "no-store"
     assert made.events == ENTERED["events"]
     again = admin.get(f"/settings/webhooks/{made.pk}/")
@@ -72,7 +73,8 @@ def test_it_is_changed_switched_off_given_another_secret_and_removed(admin, webh
     assert f'action="{path}change/#change"' in admin.get(path).content.decode()
     assert admin.post(f"{path}change/", ENTERED).url == f"{path}#main"
     admin.post(f"{path}switch/", {"active": "false"})
-    page = admin.post(f"{path}secret/")
+    page = admin.post(f"{path}secret/", follow=True)
+    assert page.redirect_chain == [(path, 302)]
     webhook.refresh_from_db()
     assert (webhook.name, webhook.active) == ("ops", False) and webhook.secret != before
     assert webhook.secret in page.content.decode()

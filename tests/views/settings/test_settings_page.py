@@ -26,7 +26,9 @@ def actions() -> list[str]:
 
 
 def test_an_invited_member_comes_in_by_the_link_that_is_shown_once(admin):
-    answer = admin.post("/settings/members/", {"name": "Kim", "email": "kim@example.org", "role": "reviewer"})
+    answer = admin.post(
+        "/settings/members/", {"name": "Kim", "email": "kim@example.org", "role": "reviewer"}, follow=True
+    )
     path = re.search(r"http://testserver(/sign-in/[^<]+/)", answer.content.decode())[1]
     assert answer.headers["Cache-Control"] == "no-store"
     assert path not in admin.get("/settings/").content.decode()
@@ -56,7 +58,7 @@ def test_a_form_that_is_wrong_says_so_and_keeps_what_was_typed(admin, form, says
 def test_a_lost_link_is_replaced_and_the_old_one_ends(admin, viewer):
     member = the_member("Vito")
     old = members.make_sign_in_link(member, by=audit.COMMAND).path
-    answer = admin.post(f"/settings/members/{member.id}/link/")
+    answer = admin.post(f"/settings/members/{member.id}/link/", follow=True)
     new = re.search(r"http://testserver(/sign-in/[^<]+/)", answer.content.decode())[1]
     assert Client().get(old).status_code == 410
     assert Client().get(new).status_code == 200
@@ -88,7 +90,9 @@ def test_a_member_is_removed(admin, viewer):
 
 
 def test_a_key_is_shown_once_and_works_until_it_is_revoked(admin):
-    answer = admin.post("/settings/keys/", {"name": "robot", "role": "reviewer"})
+    answer = admin.post("/settings/keys/", {"name": "robot", "role": "reviewer"}, follow=True)
+    assert answer.redirect_chain == [("/settings/#keys", 302)], "a reload makes no other key"
+    assert answer.headers["Cache-Control"] == "no-store"
     secret = re.search(r'id="secret">(cs_[^<]+)<', answer.content.decode())[1]
     assert f"Authorization: Bearer {secret}" in words(answer).replace("&quot;", '"')
     assert secret not in admin.get("/settings/").content.decode()

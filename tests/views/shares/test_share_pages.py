@@ -34,8 +34,9 @@ def at(session: Session, *rest: str) -> str:
 
 def made_by(client: Client, session: Session, **sent) -> str:
     """Path of a new link."""
-    answer = client.post(at(session), {"hours": "24", **sent})
-    assert answer.status_code == 201, words(answer)
+    answer = client.post(at(session), {"hours": "24", **sent}, follow=True)
+    assert answer.redirect_chain == [(at(session), 302)], words(answer)
+    assert answer.headers["Cache-Control"] == "no-store"
     return re.search(r"/share/[\w-]{43}/", answer.content.decode())[0]
 
 

@@ -170,8 +170,10 @@ def test_older_runs_are_a_page_away(viewer, schedule):
 
 
 def test_an_admin_makes_a_webhook_and_sees_its_secret_once(admin, runner):
-    answer = admin.post("/triggers/webhooks/new/", {"name": "github-issues", "scheme": "github", "agent": "reporter"})
+    form = {"name": "github-issues", "scheme": "github", "agent": "reporter"}
+    answer = admin.post("/triggers/webhooks/new/", form, follow=True)
     made = WebhookEndpoint.objects.get()
+    assert answer.redirect_chain == [(page_of(made), 302)], "a reload makes no other webhook"
     assert made.secret in words(answer) and f"http://testserver/hooks/{made.hook_id}" in words(answer)
     assert answer["Cache-Control"] == "no-store"
     again = words(admin.get(page_of(made)))
