@@ -156,8 +156,15 @@ def test_without_a_key_there_is_nothing(api):
 
 
 def test_bad_arguments_are_told_in_words(api):
-    assert "session_id" in error(api, "read_live_agent_session", session_id="x")
-    assert "less than or equal to 50" in error(api, "list_live_agent_sessions", limit=1000)
+    again = "nothing was done, call it again with other arguments: "
+    told = error(api, "read_live_agent_session", session_id="x")
+    assert told.startswith(f'{again}session_id: "x" is not possible here: it should be a valid UUID'), told
+    told = error(api, "list_live_agent_sessions", limit=1000, status="gone")
+    assert told == (
+        f"{again}status: \"gone\" is not possible here: it should be '', 'idle', 'running' or 'archived'; "
+        "limit: 1000 is not possible here: it should be less than or equal to 50"
+    )
+    assert error(api, "read_live_agent_session") == f"{again}session_id: this is missing, and must be there"
     assert error(api, "list_live_agent_sessions", sort="shoe size")
 
 
@@ -172,6 +179,13 @@ def test_an_argument_that_a_tool_does_not_take_is_named(api, full, version):
     for address in ("/mcp", "/mcp/recording"):
         listed = post(api, "tools/list", version=version, to=address)["result"]["tools"]
         assert all(tool["inputSchema"]["additionalProperties"] is False for tool in listed)
+
+
+@pytest.mark.parametrize("address", ["/mcp", "/mcp/recording"])
+def test_a_server_says_which_version_of_the_desk_it_is(api, settings, address):
+    hello = {"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    told = post(api, "initialize", hello, to=address)["result"]["serverInfo"]
+    assert told["version"] == settings.VERSION and told["version"]
 
 
 def test_there_is_no_stream(api):

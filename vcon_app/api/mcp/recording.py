@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from django.conf import settings
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
@@ -28,7 +29,9 @@ ClientId = Annotated[
     str, Field(min_length=1, max_length=200, description="yours; sent again with it, nothing is recorded twice")
 ]
 
-server = Server("countersign-recording", instructions=INSTRUCTIONS, log_level="WARNING")
+server = Server(
+    "countersign-recording", version=settings.VERSION, instructions=INSTRUCTIONS, log_level="WARNING"
+)  # fmt: skip
 
 
 @server.tool(annotations=ADDS, structured_output=False)

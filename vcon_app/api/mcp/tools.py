@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import orjson
+from django.conf import settings
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
@@ -43,7 +44,7 @@ Json = dict[str, Any]
 Limit = Annotated[int, Field(ge=1, le=50, description="how many, at most")]
 Cursor = Annotated[str, Field(description="next_cursor of the page before")]
 
-server = Server("countersign", instructions=INSTRUCTIONS, log_level="WARNING")
+server = Server("countersign", version=settings.VERSION, instructions=INSTRUCTIONS, log_level="WARNING")
 
 
 async def ask(path: str, **query: Any) -> Any:
