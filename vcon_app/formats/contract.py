@@ -149,6 +149,8 @@ class Writer(Format, Protocol):
         ``options`` holds each of ``Spec.options`` under its name, checked, with the default of what was not said; what
         the format ``needs``; and ``uuid``, ``created_at``, ``generated_at``, ``product_version``, ``origin``,
         ``session_url``, ``replay_url``, ``archived``, ``document`` (SHA-256 of the original), ``signed``.
+        Of what is neither redacted nor shared also ``read_from``, the original: ``{"name", "archive", "sha256"}``, the
+        digest of the archive where it came in one, else ``archive`` is "".
         """
         ...
 

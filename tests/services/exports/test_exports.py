@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import time
+import zipfile
 from datetime import timedelta
 
 import pytest
@@ -126,6 +129,21 @@ def test_a_session_that_went_on_is_another_vcon(session):
 def test_losses_of_a_format_are_counted(imported_session):
     losses = export(imported_session, "html").losses
     assert losses and all({"what", "why", "count"} == set(row) for row in losses)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["alone", "in an archive"])
+def test_the_page_names_the_file_that_it_was_made_from(workspace, packed):
+    data = transcript(6)
+    if packed:
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as file:
+            file.writestr("week/clock ” <b>.jsonl", data)
+        data = archive.getvalue()
+    drop(workspace, data, "week.zip" if packed else "clock ” <b>.jsonl")
+    page = content(export(Session.objects.get(), "html")).decode()
+    named = "“clock &quot; &lt;b&gt;.jsonl”"
+    assert (f"{named} in “week.zip”" if packed else named) in page
+    assert f"SHA-256 {hashlib.sha256(data).hexdigest()}" in page
 
 
 def test_a_product_graph_holds_the_sub_agents_too_when_they_are_asked_for(workspace, imported_session):

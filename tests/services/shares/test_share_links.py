@@ -23,6 +23,8 @@ from vcon_app.services.exports import export_jobs, redactions, sharing
 from vcon_app.services.shares import share_links
 
 from ..build import append, event, user
+from ..files import transcript
+from ..imports.test_imports import drop
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("document_storage")]
 CARD = "4711 0815 2342"
@@ -92,6 +94,14 @@ def test_what_it_cost_is_left_out_of_all_of_the_page(shop, by, kinds):
     assert not [word for word in ("$", "123,456", "7,891", "123k", ">Cost<", ">Tokens<", "cache read") if word in page]
     assert "What it cost is not shown" in page
     assert AuditEntry.objects.filter(action="session.shared").latest("seq").details["without_cost"]
+
+
+def test_the_name_of_the_file_that_it_came_from_is_not_on_the_page(workspace, by):
+    """A name may say what is left out of the page."""
+    drop(workspace, transcript(2), "salaries of Zacharias.jsonl")
+    share_links.switch(workspace, True, by=ADMIN)
+    page = page_of(make(Session.objects.get(), by)[1])
+    assert "Zacharias" not in page and "Read from" not in page
 
 
 def test_links_are_off_until_an_admin_turns_them_on(session, by):

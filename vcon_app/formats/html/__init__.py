@@ -35,6 +35,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
 
     ``options``: ``generated_at`` (datetime) and ``origin`` (URL) for the foot; ``costs``, the price of each
     turn where the desk knows better than the recorder: ``{turn: {"amount": "0.012"|None, "unpriced_tokens": 0}}``;
+    ``read_from``, the file that the session came from;
     ``share``, where a link shows the page: what ``share.section`` says of it.
     """
     told = Happened(session)
@@ -43,7 +44,9 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     with_cost = not (shared := options.get("share") or {}).get("without_cost")
     if shared:
         yield share.section(shared).encode()
-    yield frame.header(session, total, len(turns) - 1, told.ended(session), with_cost=with_cost).encode()
+    yield frame.header(
+        session, total, len(turns) - 1, told.ended(session), options.get("read_from"), with_cost=with_cost
+    ).encode()
     yield section(told.lines(session)).encode() if total.events else b""
     yield from (piece.encode() for piece in frame.outline(turns, with_cost=with_cost))
     yield b"<main>\n"

@@ -8,7 +8,7 @@ from importlib import resources
 from itertools import islice
 
 from sessions_app.rendering import markdown, numbers, pauses
-from sessions_app.rendering.text import escape, first_line
+from sessions_app.rendering.text import escape, first_line, in_quotes
 
 from ...drafts import SessionDraft
 from ..common.times import rfc3339
@@ -35,14 +35,17 @@ def head(session: SessionDraft) -> str:
     )
 
 
-def header(session: SessionDraft, total: Total, turns: int, ended_as: str, *, with_cost: bool) -> str:
-    """The session's title, actors, times, totals and errors; ``ended_as``: how it ended, in a word.
+def header(
+    session: SessionDraft, total: Total, turns: int, ended_as: str, read_from: dict[str, str] | None, *, with_cost: bool
+) -> str:
+    """The session's title, actors, times, totals and errors; ``ended_as``: how it ended, in a word; ``read_from``: the
+    file that it came from.
 
     Without its cost it has no place for tokens and money, where a dash would say that nobody knows them.
     """
     quoted = f"<blockquote>{markdown.render(session.summary)}</blockquote>"  # it is no statement of this page
     summary = f'<div class="text summary">{quoted}</div>' if session.summary.strip() else ""
-    told = _facts(session, total, turns, ended_as)
+    told = [*_facts(session, total, turns, ended_as), ("Read from", _file(read_from) if read_from else "")]
     shown = [(name, value) for name, value in told if value and (with_cost or name not in COST)]
     facts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in shown)
     return f'<header>\n<h1>{escape(title_of(session))}</h1>\n<dl class="facts">{facts}</dl>\n{summary}</header>\n'
@@ -128,6 +131,12 @@ def _facts(session: SessionDraft, total: Total, turns: int, ended_as: str) -> It
     yield "User", escape(session.user_id)
     yield "Tags", ", ".join(map(escape, session.tags))
     yield "Id", f"<code>{escape(session.external_id)}</code>"
+
+
+def _file(read_from: dict[str, str]) -> str:
+    """A file by its name, in quotes since others chose it, and by the digest of its bytes or of its archive's."""
+    names = [in_quotes(read_from[name], 300) for name in ("name", "archive") if read_from[name]]
+    return f"{escape(' in '.join(names))} <code>SHA-256 {escape(read_from['sha256'])}</code>"
 
 
 def _tokens(total: Total) -> str:

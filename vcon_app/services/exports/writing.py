@@ -37,7 +37,7 @@ def file_chunks(job: ExportJob, export: Export, losses: Losses) -> Iterator[byte
     elif shared_page.OPTION in job.chosen:
         chunks = shared_page.page_chunks(export, job.writer, losses, options)
     else:
-        chunks = _written(job, job.writer, losses, options | _long_values(job))
+        chunks = _written(job, job.writer, losses, options | _as_it_is(job))
     if not job.is_signed:
         return chunks
     # a signature is over the whole, so a signed file is held in memory
@@ -51,7 +51,7 @@ def count_losses(job: ExportJob) -> Losses:
     """What the format cannot carry of the session. The file is written to nowhere, for writers count as they write."""
     losses = Losses()
     if job.writer is not None:
-        for _ in _written(job, job.writer, losses, writer_options(job) | _long_values(job)):
+        for _ in _written(job, job.writer, losses, writer_options(job) | _as_it_is(job)):
             pass
     return losses
 
@@ -75,11 +75,15 @@ def writer_options(job: ExportJob) -> dict[str, Any]:
     }
 
 
-def _long_values(job: ExportJob) -> dict[str, Any]:
-    """For what leaves as it is alone: the original knows nothing of what a redaction removed."""
-    if not job.needs("long_values") or job.original is None:
+def _as_it_is(job: ExportJob) -> dict[str, Any]:
+    """For what leaves as it is alone: the original and its name know nothing of what a redaction removed."""
+    if (original := job.original) is None:
         return {}
-    return {"long_values": originals.LongValues(job.original, job.session.source_format)}
+    archive = original.imported.filename if original.member else ""
+    named = {"name": originals.name_of(original), "archive": archive, "sha256": original.document.sha256}
+    if not job.needs("long_values"):
+        return {"read_from": named}
+    return {"read_from": named, "long_values": originals.LongValues(original, job.session.source_format)}
 
 
 def _graph_of(session: Session) -> dict[str, Any]:
