@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import prefetch_related_objects
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
@@ -41,7 +41,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     may = Role(request.member.role).covers(Role.REVIEWER)
     span = 1 + len({*names} - {"run"})  # columns at every width: one too many takes a share of those that were resized
     context: dict[str, Any] = {"read": read, "shown": names, "may_review": may, "span": span}
-    context["query_here"] = read.query(cursor=request.GET.get("cursor"))
+    context["query_here"] = read.query(cursor=request.GET.get("cursor"), totals=request.GET.get("totals"))
     if not (wants_fragment(request) and request.GET.get("cursor")):
         context |= filter_fields.form(request, read) | _heads(read, names, chosen.widths)
         context |= _tools(request, read, names)
@@ -86,7 +86,7 @@ class Unread:
 def _found(request: access.DeskRequest, read: session_filter.ReadFilter, names: list[str]) -> dict[str, Any]:
     """Rows and totals; a value that only the query can judge becomes an error of the form."""
     try:
-        listed = _page(request, read)
+        listed = _page(request, read, request.GET)
     except BadFilter as bad:
         read.errors[bad.field] = str(bad)
     if read.errors:
@@ -107,14 +107,31 @@ def _found(request: access.DeskRequest, read: session_filter.ReadFilter, names: 
         more["read_typed"] = typed = read_typed(read.wanted.q)
         more["side_by_side"] = said.has_words_side_by_side(typed.words)
         more["unsearchable"] = said.unsearchable(request.member.workspace_id)
-    if page.next_cursor is None and "cursor" not in request.GET and not listed.folds:
-        return more | _told(queries.totals_of(page.items))
-    everything = request.GET.get("totals") == "all"
-    return more | _totals(request.member.workspace_id, read, everything=everything, are_found=not page.is_walked)
+    return more | _sums(request, read, listed, request.GET)
 
 
-def _page(request: access.DeskRequest, read: session_filter.ReadFilter) -> folding.FoldedPage:
-    workspace_id, cursor = request.member.workspace_id, request.GET.get("cursor")
+def totals_now(request: access.DeskRequest, query: str) -> dict[str, Any]:
+    """What stands above the list of a query string, as the next load of it would say; empty where it has a fault."""
+    asked = QueryDict(query.removeprefix("?"))
+    read = session_filter.read(asked, request.member.pk)
+    try:
+        return {} if read.errors else _sums(request, read, _page(request, read, asked), asked)
+    except BadFilter:
+        return {}
+
+
+def _sums(
+    request: access.DeskRequest, read: session_filter.ReadFilter, listed: folding.FoldedPage, asked: QueryDict
+) -> dict[str, Any]:
+    page = listed.page
+    if page.next_cursor is None and "cursor" not in asked and not listed.folds:
+        return _told(queries.totals_of(page.items))
+    everything = asked.get("totals") == "all"
+    return _totals(request.member.workspace_id, read, everything=everything, are_found=not page.is_walked)
+
+
+def _page(request: access.DeskRequest, read: session_filter.ReadFilter, asked: QueryDict) -> folding.FoldedPage:
+    workspace_id, cursor = request.member.workspace_id, asked.get("cursor")
     rows = ROWS if cursor else min(FIRST, ROWS)
     if read.folds:
         found = queries.filtered(workspace_id, read.wanted)

@@ -23,6 +23,7 @@ from sessions_app.services.reviews import assignments, bulk, saved_views
 from sessions_app.services.reviews.problems import NotAllowed, Refused
 
 from .. import access, compare, list_columns
+from .. import session_list as session_list_page
 from ..pages import wants_fragment
 from ..tables import csv_response
 from .box import member_named
@@ -132,7 +133,8 @@ def _done(request: access.DeskRequest, changed: Sequence[UUID] = ()) -> HttpResp
     rows = list(session_list.by_id(request.member.workspace_id, list(changed)).values())
     prefetch_related_objects(rows, "assignee__user")
     shown = list_columns.shown(columns_of(request.member).names)
-    context = {"changed": rows, "shown": shown, "may_review": True}
+    now = session_list_page.totals_now(request, request.POST.get("query", "")) if rows else {}
+    context = {"changed": rows, "shown": shown, "may_review": True, "is_told": bool(now), **now}
     return render(request, "sessions/list/_bulk_done.html", context)
 
 

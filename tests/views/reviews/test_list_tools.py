@@ -176,6 +176,37 @@ def test_many_are_tagged_assigned_and_archived(reviewer, three):
     assert AuditEntry.objects.filter(action="session.tagged").count() == 3
 
 
+@pytest.mark.parametrize(
+    ("query", "what", "told"),
+    [
+        ("?", {"do": "tag", "tag": "vip"}, "3 sessions"),
+        ("?tag=old", {"do": "untag", "tag": "old"}, "1 session"),
+        ("?assignee=none", {"do": "assign"}, "3 sessions"),
+        ("?assignee=me", {"do": "tag", "tag": "vip"}, "0 sessions"),
+        ("?status=idle", {"do": "archive"}, "1 session"),
+        ("?q=First", {"do": "archive"}, "1 session"),
+        ("?fold=no&totals=all", {"do": "archive"}, "3 sessions"),
+    ],
+)
+def test_the_totals_above_the_list_come_with_what_was_done(reviewer, three, query, what, told):
+    Session.objects.update(tags=["old"])
+    form = {"session": [str(one.pk) for one in three[:2]], "query": query} | what
+    answer = reviewer.post("/sessions/do/", form, headers={"HX-Request": "true"}).content.decode()
+    (totals,) = re.findall(
+        r'<p class="totals" id="list-totals" role="status" hx-swap-oob="true">(.*?)</p>', answer, re.S
+    )
+    assert " ".join(re.sub(r"<[^>]+>", " ", totals).split()).startswith(told)
+    if told != "0 sessions":  # then the list says so in another place
+        assert f"{told} " in words(reviewer.get(f"/sessions/{query}"))
+
+
+def test_where_nothing_was_done_or_the_filter_has_a_fault_the_totals_stay(reviewer, three):
+    form = {"session": [str(three[0].pk)], "do": "tag", "query": "?"}
+    for more in ({"tag": " "}, {"tag": "vip", "query": "?verdict=good"}, {"tag": "vip", "query": "?cursor=x"}):
+        answer = reviewer.post("/sessions/do/", form | more, headers={"HX-Request": "true"})
+        assert answer.status_code == 200 and "list-totals" not in answer.content.decode(), more
+
+
 def test_to_a_page_that_stays_the_answer_is_what_came_of_it(reviewer, three, charlie):
     form = {"session": [str(three[0].pk)], "do": "tag", "tag": "vip"}
     reviewer.post("/sessions/columns/", {"column": ["tags"], "query": ""})
