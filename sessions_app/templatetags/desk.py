@@ -78,6 +78,34 @@ def _without_breaks(source: str, in_tag: bool) -> tuple[str, bool]:
     return "".join(pieces), in_tag
 
 
+class Cells(template.Node):
+    """Cells of a row in the order of its columns: see ``cells``."""
+
+    def __init__(
+        self, shown: template.base.FilterExpression, usual: list[str], made: dict[str, template.NodeList]
+    ) -> None:
+        self.shown, self.usual, self.made = shown, usual, made
+
+    def render(self, context: template.Context) -> SafeString:
+        names = self.shown.resolve(context) or self.usual
+        return SafeString("".join(self.made[name].render(context) for name in names if name in self.made))
+
+
+@register.tag
+def cells(parser: template.base.Parser, token: template.base.Token) -> Cells:
+    """``{% cells shown "agent cost" %}`` to ``{% endcells %}``, with ``{% cell agent %}…{% endcell %}`` and others in
+    between: the cells of the columns in ``shown``, a list of names, in its order; without one those of the text.
+    """
+    _tag, shown, usual = token.split_contents()
+    made: dict[str, template.NodeList] = {}
+    parser.parse(("cell", "endcells"))  # only spaces stand between cells
+    while (here := parser.next_token()).contents != "endcells":
+        made[here.split_contents()[1]] = parser.parse(("endcell",))
+        parser.delete_first_token()
+        parser.parse(("cell", "endcells"))
+    return Cells(parser.compile_filter(shown), usual.strip('"').split(), made)
+
+
 @register.simple_tag(takes_context=True)
 def part(context: template.Context, shown: Part) -> SafeString:
     """What another app shows in a slot of this page: it sees its own values, the request, and the CSRF token."""

@@ -39,7 +39,12 @@ KINDS = (
     Kind("origin", _("Source")),
     Kind("added", _("Added"), order="created"),
 )
+BY_NAME = {kind.name: kind for kind in KINDS}
 ALWAYS = ("title", "run")
+"""They come first: a row begins with what it is of."""
+WAYS = {"left": -1, "right": 1}
+MOVED = "columns"
+"""What says in the address which column was just moved, and so that the menu is open."""
 CHOICE = tuple(kind.name for kind in KINDS if kind.name not in ALWAYS)
 SIZED = tuple(kind.name for kind in KINDS if kind.name != "title")
 """Columns that a reader makes wider or narrower; the title has what is left."""
@@ -60,20 +65,49 @@ class Column:
     """In CSS pixels, where the reader chose one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A column in the menu. ``focus``: left or right, the button that a key goes on with after a move."""
+
+    kind: Kind
+    on: bool
+    can_left: bool
+    can_right: bool
+    focus: str = ""
+
+
 def shown(chosen: Sequence[str] | None) -> list[str]:
-    """Names of the columns that are shown; one that a later version does not have is left out."""
+    """Names of the columns that are shown, in order; one that a later version does not have is left out."""
     names = USUAL if chosen is None else chosen
-    return [kind.name for kind in KINDS if kind.name in ALWAYS or kind.name in names]
+    return [*ALWAYS, *(name for name in names if name in CHOICE)]
 
 
-def choices(names: Sequence[str]) -> list[tuple[Kind, bool]]:
-    """The columns that can be chosen, each with whether it is."""
-    return [(kind, kind.name in names) for kind in KINDS if kind.name not in ALWAYS]
+def choices(names: Sequence[str], moved: str = "") -> list[Choice]:
+    """The columns that can be chosen, those that are shown before the others; ``moved`` as ``move`` was told it."""
+    on = [name for name in names if name in CHOICE]
+    name, _colon, way = moved.partition(":")
+    rows = []
+    for one in (*on, *(other for other in CHOICE if other not in on)):
+        can = {"left": one in on[1:], "right": one in on[:-1]}
+        focus = (way if can[way] else next((other for other in can if can[other]), "")) if way in WAYS else ""
+        rows.append(Choice(BY_NAME[one], one in on, can["left"], can["right"], focus if one == name else ""))
+    return rows
+
+
+def move(names: Sequence[str], wanted: str) -> list[str]:
+    """The names with one of them moved: ``wanted`` is ``cost:left`` or ``cost:right``. Another text changes nothing."""
+    order, (name, _colon, way) = list(names), wanted.partition(":")
+    if name not in order or way not in WAYS:
+        return order
+    here = order.index(name)
+    there = min(max(here + WAYS[way], 0), len(order) - 1)
+    order.insert(there, order.pop(here))
+    return order
 
 
 def heads(read: ReadFilter, names: Sequence[str], widths: Mapping[str, int]) -> list[Column]:
     """Heads of these columns."""
-    return [_head(read, kind, widths.get(kind.name)) for kind in KINDS if kind.name in names]
+    return [_head(read, BY_NAME[name], widths.get(name)) for name in names]
 
 
 def _head(read: ReadFilter, kind: Kind, width: int | None) -> Column:

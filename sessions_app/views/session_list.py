@@ -58,11 +58,13 @@ def _heads(read: session_filter.ReadFilter, names: list[str], widths: dict[str, 
 
 def _tools(request: access.DeskRequest, read: session_filter.ReadFilter, names: list[str]) -> dict[str, Any]:
     """Saved views, and columns to choose from."""
-    here, mine = read.query(), request.member.pk
+    here, mine, moved = read.query(), request.member.pk, request.GET.get(list_columns.MOVED, "")
+    choices = list_columns.choices(names, moved)
     views = saved_views.views_of(request.member)
     return {
         "views": [View(one, f"?{one.query}" == here, one.member_id == mine) for one in views],
-        "column_choices": list_columns.choices(names),
+        "column_choices": choices,
+        "is_arranging": any(choice.focus for choice in choices),
     }  # fmt: skip
 
 

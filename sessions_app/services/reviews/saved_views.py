@@ -69,11 +69,10 @@ def remove(view: SavedView, member: Member, *, by: audit.Actor) -> None:
 
 
 def choose_columns(member: Member, names: Sequence[str], known: Sequence[str]) -> None:
-    """The columns that the member sees, in the order of ``known``. Raises ``Refused`` for one that is not."""
+    """The columns that the member sees, in this order. Raises ``Refused`` for one that is not ``known``."""
     if unknown := [name for name in names if name not in known]:
         raise Refused("columns", f'"{unknown[0][:40]}" is no column; there are {", ".join(known)}')
-    chosen = [name for name in known if name in names]
-    ListColumns.objects.update_or_create(member=member, defaults={"names": chosen})
+    ListColumns.objects.update_or_create(member=member, defaults={"names": list(dict.fromkeys(names))})
 
 
 def choose_widths(member: Member, widths: Mapping[str, str], known: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import prefetch_related_objects
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
@@ -71,12 +71,22 @@ def remove(request: access.DeskRequest, view_id: UUID) -> HttpResponse:
 @require_POST
 @access.viewer
 def columns(request: access.DeskRequest) -> HttpResponse:
-    """The columns that the reader wants to see."""
+    """The columns that the reader wants to see, in the order of the menu; ``move`` moves one of them (cost:left).
+
+    After a move the menu is open again: a column may have to go on.
+    """
+    moved, query = request.POST.get("move", ""), request.POST.get("query", "")
+    names = list_columns.move(request.POST.getlist("column"), moved)
     try:
-        saved_views.choose_columns(request.member, request.POST.getlist("column"), list_columns.CHOICE)
+        saved_views.choose_columns(request.member, names, list_columns.CHOICE)
     except Refused as refused:
         messages.error(request, gettext("The columns stay as they were: %(refused)s.") % {"refused": refused})
-    return _back(request.POST.get("query", ""))
+        moved = ""
+    if not moved:
+        return _back(query)
+    here = QueryDict(query.removeprefix("?"), mutable=True)
+    here[list_columns.MOVED] = moved
+    return _back(here.urlencode())
 
 
 @require_POST

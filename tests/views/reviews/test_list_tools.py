@@ -143,10 +143,48 @@ def test_models_calls_how_long_it_took_and_when_it_came_in_can_be_shown(reviewer
     reviewer.post("/sessions/columns/", {"column": ["models", "calls", "duration", "added"], "query": ""})
     page = reviewer.get("/sessions/").content.decode()
     rows = page.split("<table", 1)[1].split("<tbody", 1)
-    assert re.findall(r'data-column="(\w+)"', rows[0]) == ["title", "run", "models", "duration", "calls", "added"]
+    assert re.findall(r'data-column="(\w+)"', rows[0]) == ["title", "run", "models", "calls", "duration", "added"]
     for shown in ("claude-opus-4-5, m&lt;b&gt;", "3 m 12 s", "4,100", 'data-label="calls"', 'data-label="added"'):
         assert shown in rows[1]
     assert "sort=-created" in rows[0], "when it came in is an order of the list"
+
+
+def order(client, query: str = "") -> tuple[list[str], list[str]]:
+    """Columns of the table by their heads, and by the cells of its first row."""
+    page = client.get(f"/sessions/{query}").content.decode()
+    heads = re.findall(r'data-column="(\w+)"', page)
+    row = page.split("<tbody", 1)[1].split("</tr>", 1)[0]
+    return heads, ["run" if one == "strip" else one for one in re.findall(r'<td class="[^"]*cell-(\w+)', row)][1:]
+
+
+def test_columns_are_moved_left_and_right_and_stay_there_for_their_reader(reviewer, viewer, three):
+    usual = order(reviewer)[0]
+    assert usual == ["title", "run", "agent", "started", "turns", "tokens", "cost", "errors", "verdict"]
+    menu = {"column": usual[2:], "query": "?has_errors=false"}
+    answer = reviewer.post("/sessions/columns/", menu | {"move": "cost:left"})
+    assert answer.url == "/sessions/?has_errors=false&columns=cost%3Aleft"
+    moved = ["title", "run", "agent", "started", "turns", "cost", "tokens", "errors", "verdict"]
+    assert order(reviewer) == (moved, moved) and order(viewer)[0] == usual
+    page = reviewer.get(answer.url).content.decode()
+    (focused,) = re.findall(r'<button[^>]*value="(\w+:\w+)"[^>]*\sautofocus', page)
+    assert focused == "cost:left" and '<details class="dropdown list-menu" open' in page
+    assert re.findall(r'name="column" value="(\w+)" checked', page) == moved[2:], "the menu has their order"
+    reviewer.post("/sessions/columns/", {"column": moved[2:], "move": "agent:left"})
+    assert order(reviewer)[0] == moved, "it is the first already"
+
+
+@pytest.mark.parametrize("move", ["cost:up", "cost", "password:left", ":", "title:right"])
+def test_a_move_that_is_none_changes_no_order(reviewer, three, move):
+    before = order(reviewer)
+    reviewer.post("/sessions/columns/", {"column": before[0][2:], "move": move})
+    assert order(reviewer) == before
+    assert order(reviewer, f"?columns={move}") == before
+    assert 'list-menu" open' not in reviewer.get(f"/sessions/?columns={move}").content.decode()
+
+
+def test_a_moved_column_that_can_go_no_further_has_the_other_button_in_focus(reviewer, three):
+    page = reviewer.get("/sessions/?columns=agent:left").content.decode()
+    assert re.findall(r'<button[^>]*value="(\w+:\w+)"[^>]*\sautofocus', page) == ["agent:right"]
 
 
 def test_what_came_since_one_read_is_told(reviewer, viewer, three):
