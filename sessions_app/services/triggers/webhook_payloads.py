@@ -118,7 +118,10 @@ def delivery_id(scheme: str, payload: Any, body: bytes, headers: Mapping[str, st
 
 
 def _twilio_id(body: bytes) -> str:
-    fields = dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=MOST_FIELDS))
+    try:
+        fields = dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=MOST_FIELDS))
+    except ValueError:  # JSON, which Twilio sends too, with more ampersands than a form may have
+        return ""
     for name, status in TWILIO_IDS:
         if fields.get(name):
             return f"{fields[name]}:{fields.get(status, '')}"

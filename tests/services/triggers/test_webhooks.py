@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import hmac
 import json
 import logging
@@ -383,6 +384,17 @@ def test_twilio_signs_the_address_that_it_called(http, make_endpoint, settings, 
         assert taken(post(http, endpoint, body, form, **headers))["duplicate"]
     assert set(WebhookDelivery.objects.values_list("delivery_id", flat=True)) == {"SM1:sent", "SM1:delivered"}
     assert WebhookDelivery.objects.last().payload["raw"].startswith("MessageSid=SM1&MessageStatus=")
+
+
+def test_json_of_twilio_may_have_more_ampersands_than_a_form(http, make_endpoint):
+    """Its address has the hash of the body, which is then not read as a form to be checked, but was for its id."""
+    endpoint, _ = make_endpoint("twilio", secret="auth-token")
+    body = json.dumps({"text": "a&b" * 2_000}).encode()
+    path = f"/hooks/{endpoint.hook_id}?bodySHA256={hashlib.sha256(body).hexdigest()}"
+    signature = base64.b64encode(mac("auth-token", f"http://testserver{path}".encode(), "sha1")).decode()
+    answer = http.generic("POST", path, body, JSON, headers={"X-Twilio-Signature": signature})
+    assert not taken(answer)["duplicate"]
+    assert WebhookDelivery.objects.get().delivery_id.startswith("sha256:")
 
 
 # --- what begins nothing ----------------------------------------------------------------------------------------
