@@ -92,6 +92,7 @@ def test_what_was_given_up_is_sent_again_and_nothing_else_is(admin, api, strange
     refused(admin.post(again.replace(sent["id"], made["id"])), 404)
     told = ok(admin.post(again))
     assert (told["id"], told["body"], told["tries"]) == (sent["id"], sent["body"], 0) and told["next_try_at"]
+    assert told["error"] == "", "it says given up no longer"
     (entry,) = AuditEntry.objects.filter(action="outgoing_webhook.sent_again")
     assert entry.details["message"] == sent["id"] and entry.details["tries"] == 11
     OutgoingMessage.objects.update(next_try_at=None, taken_at=timezone.now())

@@ -123,8 +123,8 @@ def send_again(webhook: OutgoingWebhook, message_id: UUID, *, by: audit.Actor) -
     _audit(
         webhook, by, "outgoing_webhook.sent_again", message=str(message.pk), event=message.event, tries=message.tries
     )
-    message.next_try_at, message.tries = now, 0
-    message.save(update_fields=["next_try_at", "tries"])
+    message.next_try_at, message.tries, message.error = now, 0, ""  # it is not given up any more
+    message.save(update_fields=["next_try_at", "tries", "error"])
     # Somebody asks for it now: it does not wait for the end of a pause that earlier failures made.
     OutgoingWebhook.objects.filter(pk=webhook.pk, next_at__gt=now).update(next_at=now)
     task_queue.enqueue(task_queue.POST_MESSAGE, message.pk, Line(webhook.workspace_id))
