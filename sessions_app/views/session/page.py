@@ -243,9 +243,14 @@ def outline_rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) 
 @require_safe
 @access.viewer
 def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """The head of the page, as it is now, and the numbers of the lenses."""
+    """The head of the page, as it is now, on paper as well, and the numbers of the lenses."""
     session = session_at(request, agent_id, session_id)
-    context = {"session": session, "head": head_of(request, session), "lenses": lenses.tabs(session)}
+    context = {
+        "session": session,
+        "head": head_of(request, session),
+        "lenses": lenses.tabs(session),
+        "log_hash": links.head_hash(session.pk),
+    }
     return fragment(request, "sessions/head/_now.html", context, gettext("The session"))
 
 
