@@ -6,6 +6,7 @@ import { gettext } from "./words.js";
 const dialog = document.getElementById("palette");
 const field = dialog.querySelector("input");
 const list = dialog.querySelector("ul");
+const said = dialog.querySelector("[role=status]");
 const MOST = 8; // sessions that are shown
 const PAUSE = 200; // ms without a key, before sessions are looked for
 let chosen = 0;
@@ -49,16 +50,19 @@ field.addEventListener("keydown", (event) => {
 list.addEventListener("click", (event) => event.target.closest("li")?.act());
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 
+// A number beside a word is drawn apart from it, and read so.
+const wordsOf = (one) => [...one.childNodes].map((part) => part.textContent).join(" ");
+
 // Links and buttons of the bar and of the menus of the page, as they are called there.
 function places(words) {
   const letters = words.toLowerCase();
   const all = [...document.querySelectorAll(".nav a, .menu a, .menu button, .s-actions > a, [data-palette]")];
   const named = new Map();
   for (const one of all) {
-    const name = (one.dataset.palette || one.getAttribute("aria-label") || one.textContent).replace(/\s+/g, " ").trim();
+    const name = (one.dataset.palette || one.getAttribute("aria-label") || wordsOf(one)).replace(/\s+/g, " ").trim();
     if (name && !named.has(name) && name.toLowerCase().includes(letters)) named.set(name, one);
   }
-  return [...named].map(([name, one]) => ({ name, kind: one.matches(".nav a") ? "page" : "action", act: () => { dialog.close(); one.click(); } }));
+  return [...named].map(([name, one]) => ({ name, kind: one.matches("nav a") ? "page" : "action", act: () => { dialog.close(); one.click(); } }));
 }
 
 const KINDS = { page: gettext("page"), action: gettext("action"), session: gettext("session") };
@@ -100,6 +104,7 @@ function show(entries, at = 0) {
     row.append(text, what);
     return row;
   }));
+  said.textContent = gettext("%(count)s found", { count: entries.length });
   choose(Math.min(at, Math.max(0, entries.length - 1)));
 }
 

@@ -422,6 +422,23 @@ def test_the_palette_finds_pages_actions_and_sessions(open_page, agent):
     page.get_by_role("heading", name="Keyboard shortcuts").wait_for()
 
 
+def test_the_palette_says_how_much_it_found_and_what_is_a_page(open_page, agent):
+    session = session_of(agent, "Order 4711")
+    asks(session)
+    page = open_page("/agents/")
+    page.keyboard.press("Control+k")
+    found = page.get_by_role("dialog", name="Go to").get_by_role("status")
+    page.get_by_role("option", name="Approvals 1 pending page").wait_for()
+    page.keyboard.type("4711")
+    expect(found).to_have_text("2 found")  # the session, and the search of transcripts
+    page.keyboard.press("Control+a")
+    page.keyboard.type("~")
+    expect(found).to_have_text("0 found")
+    page.goto(reverse("session-detail", args=[agent.pk, session.pk]))
+    page.keyboard.press("Control+k")
+    page.get_by_role("option", name="Settings page").wait_for()
+
+
 def test_keys_of_one_character_can_be_turned_off_and_stay_off(open_page, agent):
     asks(session_of(agent))
     page = open_page("/approvals/")
