@@ -15,13 +15,14 @@ document.addEventListener("keydown", (event) => {
   if (choice && !event.repeat && chooseOnCard(card(), choice)) event.preventDefault();
 });
 
-// A card that somebody fills in stays: the answer to what they send says how it stands.
+// A card that somebody fills in stays, and says that it is settled.
 async function refresh() {
   const answer = await fetch(`${card().dataset.piece}?place=alone`, { headers: { "HX-Request": "true" } }).catch(() => null);
   if (!answer?.ok) return; // the stream says "again" when the way to the server is back
   const now = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".card");
   const shown = card();
-  if (!now || now.dataset.version === shown.dataset.version || isBeingFilledIn(shown)) return;
+  if (!now || now.dataset.version === shown.dataset.version) return;
+  if (isBeingFilledIn(shown)) return import("./settled.js").then(({ tell }) => tell(shown, now.dataset.status));
   const hadFocus = shown.contains(document.activeElement);
   shown.replaceWith(document.adoptNode(now));
   htmx.process(now);

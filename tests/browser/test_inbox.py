@@ -292,6 +292,25 @@ def test_a_denial_without_a_reason_says_so_at_the_field_and_what_is_typed_on_goe
     assert waiting() == 1 and page.locator("[data-choice=deny] textarea").input_value() == "a bad idea"
 
 
+@pytest.mark.parametrize("place", ["/", "/approvals/", "/approvals/CARD/", "/dashboard/sub-agents/AGENT/chat/SESSION"])
+def test_who_is_still_writing_reads_that_it_is_settled_and_keeps_the_words(open_page, agent, place):
+    approval = asks(session_of(agent))
+    places = {"CARD": approval.pk, "AGENT": agent.pk, "SESSION": approval.session_id}
+    for name, value in places.items():
+        place = place.replace(name, str(value))
+    page = open_page(place)
+    if place == "/":
+        page.locator(f"#approval-{approval.pk} .card-top").click()
+    page.locator("[data-choice=deny] summary").click()
+    page.locator("[data-choice=deny] textarea").fill("because it is")
+    by_ada(approval)
+    expect(page.locator(".card [role=status]")).to_contain_text("Settled meanwhile")
+    expect(page.locator("[data-choice=deny] textarea")).to_have_value("because it is")
+    page.locator("[data-choice=deny] textarea").press("Control+Enter")
+    expect(page.locator(".card [role=alert]").first).to_contain_text("because it is")
+    expect(page.locator(".card-settled")).to_have_count(0)
+
+
 def test_time_counts_for_the_card_that_is_in_front_wherever_it_stands(open_page, agent, reviewer_member):
     looked_at, beside = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
     page = open_page("/")

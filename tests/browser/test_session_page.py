@@ -326,6 +326,20 @@ def test_what_somebody_types_is_not_lost_when_another_decides(open_page, complet
     expect(page.locator(".card [role=alert]")).to_contain_text("Half of it")
 
 
+def test_a_turn_whose_question_a_later_turn_settled_waits_no_more_in_the_outline(open_page, agent):
+    session = session_with(agent, [asked("p", "Go"), said("m", "First I ask.")])
+    approval = ask(session)
+    page = open_page(path_of(session))
+    mark = page.locator("#outline li[data-turn='1']")
+    expect(mark).to_contain_text("Needs approval")
+    events.append(session.pk, [asked("p2", "Never mind")], origin=links.RUNTIME)
+    ada = decisions.Decider(audit.Actor("member", "ada", "Ada"), Role.ADMIN, "api")
+    decisions.decide(approval, ada, decisions.Decision("deny", version=approval.version, digest=approval.digest))
+    expect(page.locator("#outline li[data-turn='2']")).to_contain_text("Never mind")
+    expect(mark).not_to_contain_text("Needs approval")
+    expect(mark).to_contain_text("Go")
+
+
 def test_new_events_come_in_below_and_results_join_their_calls(open_page, agent):
     session = session_with(agent, [asked("p", "Go"), call("c", "lookup", {"order": 1})])
     page = open_page(path_of(session))

@@ -3,7 +3,7 @@
 
 import { listen } from "../approval-stream.js";
 import { showCount } from "../waiting.js";
-import { isBeingFilledIn, refresh, shownId } from "./cards.js";
+import { refresh, shownId } from "./cards.js";
 import { allRows, current, inbox, isOutOfSight, list, placeOf, rowOf } from "./rows.js";
 import { gettext } from "../words.js";
 
@@ -66,7 +66,7 @@ function place(row) {
     old.replaceWith(row);
     if (picked && row.querySelector("input[type=checkbox]")) row.querySelector("input[type=checkbox]").checked = true;
     if (hadFocus) line.focus({ preventScroll: true });
-    if (changed && shownId() === id && !isBeingFilledIn()) refresh(id);
+    if (changed && shownId() === id) refresh(id, row.dataset.status);
   } else if (row.dataset.status === "pending") {
     const before = placeOf(row);
     if (before?.matches(".inbox-more")) { // it comes with the next rows, or is asked for when those that are coming are here

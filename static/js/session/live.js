@@ -148,13 +148,14 @@ function refreshRow(seq) {
   refresh(`row ${seq}`, () => fetchInPlace(line, `${base()}/rows?only=${seq}${document.getElementById("timeline").dataset.kept}`, select));
 }
 
-// A card that somebody types on stays: its newest state is in the answer of the server when they send it.
-function refreshCard(approval) {
-  const card = document.getElementById(`approval-${approval.id}`);
+// A card that somebody types on stays, and says that it is settled.
+function refreshCard({ id, status }) {
+  if (status !== "pending") import("./settled.js").then(({ unmark }) => unmark());
+  const card = document.getElementById(`approval-${id}`);
   if (!card) return;
-  if (isBeingFilledIn(card)) return;
+  if (isBeingFilledIn(card)) return import("../settled.js").then(({ tell }) => tell(card, status));
   const row = card.closest(".asked");
-  if (row && approval.status !== "pending") refreshRow(row.dataset.seq); // its edge says whether it waits, too
+  if (row && status !== "pending") refreshRow(row.dataset.seq); // its edge says whether it waits, too
   else refreshById(card.id);
 }
 
