@@ -93,17 +93,17 @@ class Cells(template.Node):
 
 @register.tag
 def cells(parser: template.base.Parser, token: template.base.Token) -> Cells:
-    """``{% cells shown "agent cost" %}`` to ``{% endcells %}``, with ``{% cell agent %}…{% endcell %}`` and others in
-    between: the cells of the columns in ``shown``, a list of names, in its order; without one those of the text.
+    """``{% cells shown agent cost %}`` to ``{% endcells %}``, with ``{% cell agent %}…{% endcell %}`` and others in
+    between: the cells of the columns in ``shown``, a list of names, in its order; without one those that are named.
     """
-    _tag, shown, usual = token.split_contents()
+    _tag, shown, *usual = token.split_contents()
     made: dict[str, template.NodeList] = {}
     parser.parse(("cell", "endcells"))  # only spaces stand between cells
     while (here := parser.next_token()).contents != "endcells":
         made[here.split_contents()[1]] = parser.parse(("endcell",))
         parser.delete_first_token()
         parser.parse(("cell", "endcells"))
-    return Cells(parser.compile_filter(shown), usual.strip('"').split(), made)
+    return Cells(parser.compile_filter(shown), usual, made)
 
 
 @register.simple_tag(takes_context=True)
