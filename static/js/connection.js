@@ -19,9 +19,13 @@ export function say(words, seconds = SAID) {
   if (seconds) hideTimer = setTimeout(() => { line.hidden = true; }, seconds);
 }
 
-function lose() {
+function calm() {
   clearTimeout(graceTimer);
   graceTimer = null;
+}
+
+function lose() {
+  calm();
   if (isLost()) return;
   document.body.classList.add("is-lost");
   const time = new Date().toLocaleTimeString([], { hour12: false });
@@ -34,8 +38,7 @@ function lost(now = false) {
 }
 
 function back() {
-  clearTimeout(graceTimer);
-  graceTimer = null;
+  calm();
   if (!isLost()) return;
   document.body.classList.remove("is-lost");
   say(gettext("Back: what happened meanwhile is on the page."));
@@ -58,8 +61,7 @@ export function stay(address, began) {
   // is no loss.
   function close() {
     clearTimeout(reopening);
-    clearTimeout(graceTimer);
-    graceTimer = null;
+    calm();
     source?.close();
     source = null;
   }
@@ -71,8 +73,12 @@ export function stay(address, began) {
     clearTimeout(reopening);
     reopening = setTimeout(open, REOPEN);
   }
+  // Nobody knows whether the old one still lives: a network that drops what is sent ends no connection. What the page asks
+  // every half minute (the line of stops) is not answered then.
+  const anew = () => { if (source) { close(); open(); } };
   addEventListener("offline", () => { if (source) lost(true); });
-  addEventListener("online", () => { if (source) { close(); open(); } }); // nobody knows whether the old one still lives
+  addEventListener("online", anew);
+  addEventListener("htmx:timeout", () => { anew(); if (source) lost(true); });
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   open();
   return close;

@@ -39,7 +39,7 @@ OF_A_WINDOW = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSit
 """Pages of the browser's own and a spare process, which each window brings: three fifths of what opening one takes."""
 PATIENCE = 60
 STREAMS = re.compile(r"/stream(\?|$)")
-OF_THE_NETWORK = ("Failed to load resource", "htmx:afterRequest,", "htmx:sendError,")
+OF_THE_NETWORK = ("Failed to load resource", "htmx:afterRequest,", "htmx:sendError,", "htmx:timeout,")
 """What the browser and htmx say when a test cuts the network off; the page tells people by itself."""
 OF_THIS_BROWSER = "Chrome currently does not support the Push API in incognito mode"
 """What Chromium says beside the error that the page shows."""

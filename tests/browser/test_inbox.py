@@ -356,6 +356,21 @@ def test_on_a_wide_screen_a_card_without_a_conversation_has_its_place_too(open_p
     assert card.bounding_box()["width"] > 1_400
 
 
+@pytest.mark.parametrize("place", ["/approvals/", "/dashboard/sub-agents/AGENT/chat/SESSION"])
+def test_a_network_that_swallows_what_is_sent_is_told_and_the_stream_begins_anew(open_page, agent, place):
+    approval = asks(session_of(agent))
+    page = open_page(place.replace("AGENT", str(agent.pk)).replace("SESSION", str(approval.session_id)))
+    expect(page.locator("#stops")).to_have_attribute("hx-request", '{"timeout": 15000}')
+    page.route("**/stops/strip*", lambda route: None)  # never answered, as where packets are dropped
+    with page.expect_request(STREAMS):
+        page.evaluate("""() => {
+          const line = document.getElementById("stops");
+          line.setAttribute("hx-request", '{"timeout": 200}');
+          htmx.ajax("GET", line.getAttribute("hx-get"), { source: line, target: line }).catch(() => null);
+        }""")
+    expect(page.locator("#connection")).to_contain_text("Back")
+
+
 @pytest.fixture
 def refused(connected):
     """A page's streams are answered as by a proxy whose server is being started again, until somebody calls it."""

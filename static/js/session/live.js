@@ -82,8 +82,10 @@ async function fetchOutline() {
   outlineFrom = Infinity;
   if (last && !last.dataset.turn) return;
   await htmx.ajax("GET", `${base()}/outline${after < 0 ? "" : `?after=${after}`}`, { source: outline, target: outline, swap: "beforeend" });
+  const seen = {};
   for (const mark of document.querySelectorAll("#outline li[data-turn]")) {
-    if (mark !== [...document.querySelectorAll(`#outline li[data-turn="${mark.dataset.turn}"]`)].at(-1)) mark.remove();
+    seen[mark.dataset.turn]?.remove();
+    seen[mark.dataset.turn] = mark;
   }
   askFrame();
 }
