@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import orjson
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
@@ -21,6 +23,10 @@ from sessions_app.services.upkeep import event_months
 
 ADVISORY_LOCK = 0x636F756E746572  # "counter": two hosts that start on one database migrate one after the other
 LOCK_SECONDS = 0.2
+STATIC_DAYS = 7
+"""For which static files of a release that was replaced stay."""
+MANIFEST = "staticfiles.json"
+KEPT = (MANIFEST, ".collected")
 
 
 def database(*, host: bool = True) -> None:
@@ -114,15 +120,33 @@ def connection_parameters() -> dict[str, str]:
 
 
 def static_files() -> None:
-    """Collect the static files when one of them has changed since the last time."""
+    """Collect the static files when one of them has changed since the last time.
+
+    Those of the release before stay for a week: a page that was open when the desk was replaced still fetches scripts
+    of its own release, such as that of the palette, and their names are of their content, so none is in another's way.
+    """
     if settings.DEBUG:
         return
     mark = Path(settings.STATIC_ROOT) / ".collected"
     fingerprint = _static_fingerprint()
     if mark.exists() and mark.read_text() == fingerprint:
         return
-    call_command("collectstatic", verbosity=0, interactive=False, clear=True)
+    for path in _collected():
+        os.utime(path)  # in use until now
+    call_command("collectstatic", verbosity=0, interactive=False)
+    used, long_ago = _collected(), time.time() - STATIC_DAYS * 86_400
+    for path in Path(settings.STATIC_ROOT).rglob("*"):
+        if path.is_file() and path not in used and path.name not in KEPT and path.stat().st_mtime < long_ago:
+            path.unlink()
     mark.write_text(fingerprint)
+
+
+def _collected() -> set[Path]:
+    """The static files that pages are made with now, and the packed ones beside them; none before the first time."""
+    root = Path(settings.STATIC_ROOT)
+    manifest = root / MANIFEST
+    names = orjson.loads(manifest.read_bytes())["paths"].values() if manifest.exists() else ()
+    return {path for name in names for path in (root / name, root / f"{name}.gz") if path.exists()}
 
 
 def _static_fingerprint() -> str:

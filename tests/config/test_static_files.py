@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import time
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.test import override_settings
+
+from config import prepare
 
 HASHED = re.compile(r"(.+)\.[0-9a-f]{12}\.js")
 HASH = re.compile(r"\.[0-9a-f]{12}(?=\.js)")
@@ -66,6 +71,35 @@ def test_a_sheet_holds_the_sheets_that_it_imports(collected):
         assert [rule for rule in rules if rule not in sheet] == []
         assert [sheet.index(rule) for rule in rules] == sorted(sheet.index(rule) for rule in rules)
     assert re.search(r"url\(\"\.\./fonts/inter-latin\.[0-9a-f]{12}\.woff2\"\)", _one(collected, "desk").read_text())
+
+
+def test_scripts_of_the_release_before_stay_for_a_week(tmp_path):
+    source, root = tmp_path / "source", tmp_path / "static"
+    (source / "js").mkdir(parents=True)
+    storage = settings.STORAGES | {"staticfiles": {"BACKEND": "config.static_files.HashedFilesStorage"}}
+    finders = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+
+    def deployed(text: str) -> Path:
+        """The script of this release, and what of it is there."""
+        before = there()
+        (source / "js" / "palette.js").write_text(text)
+        prepare.static_files()
+        [written] = there() - before
+        return written
+
+    def there() -> set[Path]:
+        return set(root.glob("js/palette.*.js"))
+
+    with override_settings(
+        DEBUG=False, STATIC_ROOT=root, STORAGES=storage, STATICFILES_DIRS=[source], STATICFILES_FINDERS=finders
+    ):
+        first, second = deployed("let one = 1;\n"), deployed("let two = 22;\n")
+        assert there() == {first, second}
+        week_ago = time.time() - 8 * 86_400
+        os.utime(first, (week_ago, week_ago))
+        os.utime(second, (week_ago, week_ago))  # in use until the next release, however long it was
+        third = deployed("let three = 333;\n")
+        assert there() == {second, third}
 
 
 def _one(collected: Path, name: str) -> Path:
