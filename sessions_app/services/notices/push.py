@@ -26,7 +26,7 @@ from sessions_app.rendering.masking import mask
 from sessions_app.rendering.text import first_line, in_quotes
 from sessions_app.rendering.toolline import name_in_words
 
-from . import outbox, posting, push_encryption, push_keys
+from . import outbox, posting, push_encryption, push_keys, subscriptions
 
 log = logging.getLogger(__name__)
 PAUSE = timedelta(seconds=10)
@@ -129,7 +129,7 @@ def _note_failure(browser: PushSubscription, notices: list[Notice], failed: post
     why = str(failed)[:MOST_ERROR]
     if failed.status in GONE:
         log.info("the push service of browser %s answers %s: it is told no more", browser.pk, failed.status)
-        PushSubscription.objects.filter(pk=browser.pk).delete()
+        subscriptions.lose(browser)
         return
     passing = failed.status is None or failed.status >= 500 or failed.status in LATER
     if not passing:

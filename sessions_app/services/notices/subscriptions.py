@@ -75,6 +75,13 @@ def remove(subscription: PushSubscription) -> None:
 
 
 @transaction.atomic
+def lose(subscription: PushSubscription) -> None:
+    """Its push service says that the browser is gone. Nobody did that here, so the audit log says it."""
+    if PushSubscription.objects.filter(pk=subscription.pk).delete()[0]:  # two workers may be told so
+        _audit(subscription, "push_subscription.gone", audit.SYSTEM, member=text(str(subscription.member)))
+
+
+@transaction.atomic
 def leave(user: User, subscription_id: UUID) -> None:
     """Somebody signs out of a browser: it is told nothing more in their name, in whichever of their workspaces."""
     left = PushSubscription.objects.filter(pk=subscription_id, member__user=user).values_list("endpoint", flat=True)
@@ -106,10 +113,11 @@ def _endpoint(endpoint: str) -> str:
     return endpoint
 
 
-def _audit(subscription: PushSubscription, action: str) -> None:
+def _audit(subscription: PushSubscription, action: str, by: audit.Actor | None = None, **more: str) -> None:
+    """``by`` None: its member."""
     member = subscription.member
     audit.record(
-        member.workspace_id, audit.Actor("member", str(member.pk), str(member)), action,
+        member.workspace_id, by or audit.Actor("member", str(member.pk), str(member)), action,
         subject=("push_subscription", subscription.pk), browser=text(subscription.browser),
-        push_service=urlsplit(subscription.endpoint).hostname,
+        push_service=urlsplit(subscription.endpoint).hostname, **more,
     )  # fmt: skip

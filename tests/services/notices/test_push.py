@@ -182,11 +182,13 @@ def test_very_many_endings_fit_into_what_a_push_service_takes(session, browser, 
 
 
 @pytest.mark.parametrize("status", [404, 410])
-def test_a_browser_that_is_gone_is_forgotten(session, browser, service, status):
+def test_a_browser_that_is_gone_is_forgotten(session, browser, service, rosa, status):
     service.answers = [(status, {})]
     ask(session)
     send_all()
     assert not PushSubscription.objects.exists() and not Notice.objects.exists()
+    entry = AuditEntry.objects.get(action="push_subscription.gone")
+    assert (entry.actor_kind, entry.details["member"]) == ("system", str(rosa))
     ask(session)
     assert not Notice.objects.exists()
 
