@@ -62,7 +62,7 @@ function places(words) {
     const name = (one.dataset.palette || one.getAttribute("aria-label") || wordsOf(one)).replace(/\s+/g, " ").trim();
     if (name && !named.has(name) && name.toLowerCase().includes(letters)) named.set(name, one);
   }
-  return [...named].map(([name, one]) => ({ name, kind: one.matches("nav a") ? "page" : "action", act: () => { dialog.close(); one.click(); } }));
+  return [...named].map(([name, one]) => ({ name, kind: one.closest("nav") ? "page" : "action", act: () => { dialog.close(); one.click(); } }));
 }
 
 const KINDS = { page: gettext("page"), action: gettext("action"), session: gettext("session") };
