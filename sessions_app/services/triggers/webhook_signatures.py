@@ -13,7 +13,7 @@ import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from sessions_app.services.notices import standard_webhooks
 
@@ -112,11 +112,16 @@ def _twilio(secret: bytes, request: Request) -> None:
     Senders disagree on whether the port belongs to the address.
     """
     given = request.header("X-Twilio-Signature")
-    body_sha256 = parse_qs(urlsplit(request.url).query).get("bodySHA256")
+    try:
+        parts = urlsplit(request.url)
+        urls = [request.url, *_without_and_with_port(parts)]
+    except ValueError:  # without COUNTERSIGN_PUBLIC_URL the host and the port are what the caller says
+        raise Wrong("the Host header is no host") from None
+    body_sha256 = parse_qs(parts.query).get("bodySHA256")
     if body_sha256:
         _same(body_sha256[:1], hashlib.sha256(request.body).hexdigest())
     fields = "" if body_sha256 else _sorted_fields(request.body)
-    digests = [hmac.digest(secret, (url + fields).encode(), "sha1") for url in _with_ports(request.url)]
+    digests = [hmac.digest(secret, (url + fields).encode(), "sha1") for url in urls]
     if not any(_equal(given, base64.b64encode(one).decode()) for one in digests):
         raise Wrong("the signature does not match: check the auth token, and that COUNTERSIGN_PUBLIC_URL is the "
                     "address that Twilio calls")  # fmt: skip
@@ -130,10 +135,9 @@ def _sorted_fields(body: bytes) -> str:
     return "".join(name + value for name in sorted(fields) for value in sorted(set(fields[name])))
 
 
-def _with_ports(url: str) -> list[str]:
-    parts = urlsplit(url)
+def _without_and_with_port(parts: SplitResult) -> list[str]:
     host, port = parts.hostname or "", parts.port or {"https": 443, "http": 80}.get(parts.scheme, 443)
-    return [url, parts._replace(netloc=host).geturl(), parts._replace(netloc=f"{host}:{port}").geturl()]
+    return [parts._replace(netloc=host).geturl(), parts._replace(netloc=f"{host}:{port}").geturl()]
 
 
 def _generic(secret: bytes, request: Request) -> None:

@@ -100,6 +100,12 @@ def test_twilio_may_sign_the_port_or_not(signed):
     check("twilio", {"x-twilio-signature": twilio(signed)}, url=URL.replace("desk.example", "desk.example:443"))
 
 
+@pytest.mark.parametrize("host", ["desk.example:99999", "[:::]"])
+def test_an_impossible_host_is_a_wrong_signature(host):
+    with pytest.raises(webhook_signatures.Wrong, match="no host"):
+        check("twilio", url=URL.replace("desk.example", host))
+
+
 def test_twilio_signs_the_hash_of_json_in_the_address():
     url = f"{URL}&bodySHA256={hashlib.sha256(BODY).hexdigest()}"
     check("twilio", {"x-twilio-signature": twilio(url, "")}, body=BODY, url=url)

@@ -101,9 +101,10 @@ def link_families(
 
 def _without_circle(child: Session, place: Place) -> Place:
     """The place; under the parent that the child has where the new one stands below it."""
-    parent_id = place.parent_id
-    is_new = parent_id is not None and parent_id != child.parent_id
-    return replace(place, parent_id=child.parent_id) if is_new and descent.is_below(parent_id, child.pk) else place
+    if place.parent_id is None or place.parent_id == child.parent_id:
+        return place
+    closes_circle = descent.is_below(place.parent_id, child.pk)
+    return replace(place, parent_id=child.parent_id) if closes_circle else place
 
 
 def _new_places(family: list[Session], root: str, starters: Collection[str]) -> dict[UUID, Place]:
