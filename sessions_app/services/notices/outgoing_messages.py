@@ -129,7 +129,9 @@ def _note_failure(message: OutgoingMessage, failed: Failed) -> None:
         next_try_at=next_try_at, held_until=None, last_status=failed.status,
         error=why + (" — given up" if given_up else ""),
     )  # fmt: skip
-    webhook = OutgoingWebhook.objects.select_for_update().defer("secret").get(pk=message.webhook_id)
+    webhook = OutgoingWebhook.objects.select_for_update().defer("secret").filter(pk=message.webhook_id).first()
+    if webhook is None:
+        return  # removed, with the message, while it was posted
     now = timezone.now()
     pause = FIRST_PAUSE * 2 ** min(webhook.failed_times, DOUBLINGS)
     OutgoingWebhook.objects.filter(pk=webhook.pk).update(

@@ -16,7 +16,7 @@ from sessions_app.api.schemas.approvals import Approval as Shown
 from sessions_app.models import Approval, OutgoingMessage, OutgoingWebhook, Role
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, delivery, endings, requests
-from sessions_app.services.notices import announcing, outgoing_messages, outgoing_webhooks, payloads
+from sessions_app.services.notices import announcing, outgoing_messages, outgoing_webhooks, payloads, posting
 from sessions_app.services.stops import stops
 
 ALICE = decisions.Decider(audit.Actor("member", name="Alice"), Role.REVIEWER, "web")
@@ -134,6 +134,17 @@ def test_what_is_rolled_back_is_not_told(session, webhook):
         ask(session)
         raise RuntimeError
     assert told() == []
+
+
+def test_a_webhook_that_is_removed_while_a_post_to_it_fails_is_gone_and_no_more(session, webhook, monkeypatch):
+    def removes_and_fails(*_):
+        outgoing_webhooks.remove(webhook, by=audit.SYSTEM)
+        raise posting.Failed("it answered 500", 500)
+
+    ask(session)
+    monkeypatch.setattr(posting, "post", removes_and_fails)
+    send_all()
+    assert not OutgoingMessage.objects.exists() and not OutgoingWebhook.objects.exists()
 
 
 def test_a_post_that_fails_is_sent_again_with_the_same_id_and_a_new_time(session, webhook, listener):
