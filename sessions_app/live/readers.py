@@ -91,7 +91,7 @@ async def _look_for_gone() -> None:
         asked = {name for name in _open if not name.startswith("address ")}
         try:
             _gone.update(await in_thread(callers.gone, asked))
-        except Error as error:  # readers come back by themselves once the database does: the next look tells
+        except (Error, RuntimeError) as error:  # no connection, or no thread: the next look tells
             log.warning("whether readers may still read is not known: %s", str(error).strip())
 
 
