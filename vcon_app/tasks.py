@@ -60,7 +60,7 @@ def take_receipts() -> int:
 def sweep() -> int:
     """Called every 5 s by the scheduler: enqueues what lost its message or worker and what files are to be looked
     through, removes files that nothing uses, links families whose import was killed before it did."""
-    spans, linked = receiving.sweep() + telling.sweep(), families.settle()
+    spans, linked = receiving.sweep() + telling.sweep(), families.link_put_off()
     jobs = import_jobs.sweep() + export_jobs.sweep() + signatures.sweep() + file_words.sweep()
     return jobs + file_removal.sweep() + spans + linked
 

@@ -73,10 +73,10 @@ def diffs_of_call(name: str | None, arguments: Any, result: Any = None) -> list[
 def beside(name: str | None, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments that the diffs of a call do not say in full, whoever chose their names."""
     path = next((key for key in PATHS if isinstance(arguments.get(key), str)), "")
-    return {key: value for key, value in arguments.items() if key not in {path, *_said(name, arguments)}}
+    return {key: value for key, value in arguments.items() if key not in {path, *_keys_shown(name, arguments)}}
 
 
-def _said(name: str | None, arguments: dict[str, Any]) -> set[str]:
+def _keys_shown(name: str | None, arguments: dict[str, Any]) -> set[str]:
     """Keys whose values ``diffs_of_call`` shows whole, in its order."""
     if pairs := replacements(arguments):
         if not all(_lines(old) != _lines(new) for old, new in pairs):

@@ -118,7 +118,10 @@ def first_lines(text: str, count: int, most: int) -> str:
 def reason(text: str, result: Any, most: int) -> str:
     """The line of a failed result that says why: with letters, one that names an error before others, and of a Python
     traceback what was raised."""
-    lines = [_TAG.sub("", line).strip(" \t\r│┃║|╭╰─=") for line in _told(text, result).split("\n")[: 4 * MOST_LINES]]
+    lines = [
+        _TAG.sub("", line).strip(" \t\r│┃║|╭╰─=")
+        for line in _words_of_result(text, result).split("\n")[: 4 * MOST_LINES]
+    ]
     saying = [line for line in lines if _LETTERS.search(line) and not _NO_REASON.fullmatch(line)]
     if any(line.startswith("Traceback (most recent") for line in saying):
         raised = next((line for line in reversed(saying) if _RAISED.match(line)), "")
@@ -129,7 +132,7 @@ def reason(text: str, result: Any, most: int) -> str:
     return cut(next(filter(_TELLING.search, beyond), (worded or beyond or saying or [""])[0]), most)
 
 
-def _told(text: str, result: Any) -> str:
+def _words_of_result(text: str, result: Any) -> str:
     """What a result says; where it has no text, its value, or what that has under the usual names."""
     if not text.strip() and isinstance(result, str):
         return ends(result)

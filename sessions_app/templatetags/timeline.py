@@ -325,18 +325,18 @@ def turn_span(turn: Turn) -> SafeString:
     """
     until, began_next = turn.ended_at, getattr(turn, "next_started_at", None)
     if turn.started_at is None or until is None:
-        return _said(numbers.UNKNOWN, gettext("the source does not say"))
+        return _with_title(numbers.UNKNOWN, gettext("the source does not say"))
     if until == turn.started_at:
-        return _said(numbers.UNKNOWN, gettext("all its events have the same time"))
+        return _with_title(numbers.UNKNOWN, gettext("all its events have the same time"))
     is_late = began_next is not None and turn.started_at <= began_next < until
     milliseconds = ((began_next if is_late else until) - turn.started_at).total_seconds() * 1000
     if is_late:
         title = gettext("until the next turn: some of its events have later times")
-        return _said(f"≤ {numbers.duration(milliseconds)}", title)
-    return _said(numbers.duration(milliseconds), f"{milliseconds / 1000:,.3f} s")
+        return _with_title(f"≤ {numbers.duration(milliseconds)}", title)
+    return _with_title(numbers.duration(milliseconds), f"{milliseconds / 1000:,.3f} s")
 
 
-def _said(short: str, title: str) -> SafeString:
+def _with_title(short: str, title: str) -> SafeString:
     return format_html('<span class="num" title="{}">{}</span>', title, short)
 
 

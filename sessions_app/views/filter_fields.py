@@ -112,11 +112,11 @@ def chips(read: ReadFilter, people: Mapping[str, str]) -> list[Chip]:
     ]
     shown = {(name, value) for name, value, _ in QUICK}
     on = [(name, value) for name in NAMED if (value := read.values[name]) and (name, value) not in shown]
-    others = [Chip(_said(read, name, value, people), True, read.query(**{name: ""})) for name, value in on]
+    others = [Chip(_filter_in_words(read, name, value, people), True, read.query(**{name: ""})) for name, value in on]
     return quick + others + _typed(read)
 
 
-def _said(read: ReadFilter, name: str, value: str, people: Mapping[str, str]) -> str:
+def _filter_in_words(read: ReadFilter, name: str, value: str, people: Mapping[str, str]) -> str:
     """A filter in words; a value that means nothing is quoted in short, for anybody can send an address."""
     if name in read.errors:
         return f'{LABELS.get(name, name)} "{value[:QUOTED]}"'

@@ -127,7 +127,7 @@ def _sums(
 ) -> dict[str, Any]:
     page = listed.page
     if page.next_cursor is None and "cursor" not in asked and not listed.folds:
-        return _told(queries.totals_of(page.items))
+        return _totals_for_page(queries.totals_of(page.items))
     everything = asked.get("totals") == "all"
     return _totals(request.member.workspace_id, read, everything=everything, are_found=not page.is_walked)
 
@@ -150,7 +150,7 @@ def _totals(
     ``about`` is how many there are by statistics, to two digits: not told where filters may depend on each other.
     """
     if everything:
-        return _told(queries.totals(queries.filtered(workspace_id, read.wanted), None))
+        return _totals_for_page(queries.totals(queries.filtered(workspace_id, read.wanted), None))
     many: dict[str, Any] = {"totals": None, "all_totals": read.query(totals="all")}
     if not are_found:
         return many | {"is_walked": True}
@@ -162,8 +162,8 @@ def _totals(
         is_known = len(read.wanted.active) < 2 and not read.wanted.q
         return many | {"about": round(about, 2 - len(str(about))) if is_known else None}
     row = queries.totals(found, queries.SUMMED)
-    return _told(row) if row else many | {"summed": queries.SUMMED}
+    return _totals_for_page(row) if row else many | {"summed": queries.SUMMED}
 
 
-def _told(row: dict[str, Any]) -> dict[str, Any]:
+def _totals_for_page(row: dict[str, Any]) -> dict[str, Any]:
     return {"totals": row, "sums": Sums.from_row(row)}

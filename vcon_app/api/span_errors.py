@@ -73,17 +73,17 @@ def span_errors(get_response: Handler) -> Handler:
         asked: Callable[[HttpRequest], Awaitable[HttpResponseBase]] = get_response
 
         async def asynchronous(request: HttpRequest) -> HttpResponseBase:
-            return _told(request, await asked(request))
+            return _in_senders_encoding(request, await asked(request))
 
         return asynchronous
 
     def synchronous(request: HttpRequest) -> HttpResponseBase:
-        return _told(request, get_response(request))
+        return _in_senders_encoding(request, get_response(request))
 
     return synchronous
 
 
-def _told(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+def _in_senders_encoding(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
     kind = encoding(request.path, request.content_type)
     if kind is None or response.headers.get("Content-Type") != MEDIA_TYPE:
         return response

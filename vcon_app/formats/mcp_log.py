@@ -90,7 +90,7 @@ class McpReading(AgentReading):
             piece = Piece("call", "", "/params", own, id_of(params.get("name")), params.get("arguments"))
             yield self.called(line, piece, {"server": self._server} if self._server else {}, {})
         elif method in (SAMPLE, ASK):
-            said = text_of(params.get("message")) or _said(params.get("messages"))
+            said = text_of(params.get("message")) or _text_of_messages(params.get("messages"))
             yield line.event("model_request" if method == SAMPLE else "approval", said, data={"type": method})
         elif method:
             yield line.event("system", data={"type": method[:200]} | scalars_of(params))
@@ -126,6 +126,6 @@ def _action(message: dict[str, Any]) -> str:
     return text_of(dict_of(message.get("result")).get("action"))[:100]
 
 
-def _said(messages: Any) -> str:
+def _text_of_messages(messages: Any) -> str:
     told = (dict_of(dict_of(one).get("content")) for one in (messages if isinstance(messages, list) else []))
     return "\n".join(filter(None, (text_of(content.get("text")) for content in told)))

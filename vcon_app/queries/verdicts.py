@@ -25,7 +25,7 @@ def verdicts_of(session: Session) -> dict[str, list[dict[str, Any]]]:
         "verdicts": [_verdict(one) for one in Verdict.objects.filter(current).exclude(says="").order_by("pk")],
         "comments": [_comment(one) for one in comments.order_by("pk")],
         "notes": [
-            _without_empty({"seq": note.seq, "by": note.actor_name, "text": note.text, "at": _at(note.at)})
+            _without_empty({"seq": note.seq, "by": note.actor_name, "text": note.text, "at": _iso(note.at)})
             for note in notes.order_by("seq").only("seq", "actor_name", "text", "at")
         ],
     }
@@ -44,9 +44,9 @@ def _approval(approval: Approval) -> dict[str, Any]:
             "risk": approval.risk,
             "rule": approval.rule,
             "requested_by": approval.requested_by,
-            "requested_at": _at(approval.requested_at),
+            "requested_at": _iso(approval.requested_at),
             "status": approval.status,
-            "decided_at": _at(approval.decided_at),
+            "decided_at": _iso(approval.decided_at),
             "decision": approval.decision,
             "votes": [_vote(vote) for vote in votes],
         }
@@ -62,14 +62,14 @@ def _vote(vote: Vote) -> dict[str, Any]:
             "answer": vote.answer,
             "reason": vote.reason,
             "channel": vote.channel,
-            "at": _at(vote.at),
+            "at": _iso(vote.at),
         }
     )
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
     told = {"seq": verdict.last_seq, "by": verdict.by, "verdict": verdict.says, "note": verdict.note}
-    return _without_empty({**told, "scores": verdict.scores or None, "at": _at(verdict.at)})
+    return _without_empty({**told, "scores": verdict.scores or None, "at": _iso(verdict.at)})
 
 
 def _comment(comment: Comment) -> dict[str, Any]:
@@ -81,8 +81,8 @@ def _comment(comment: Comment) -> dict[str, Any]:
             "reply_to": str(comment.parent_id) if comment.parent_id else None,
             "by": comment.by,
             "text": comment.text,
-            "at": _at(comment.made_at),
-            "edited_at": _at(comment.edited_at),
+            "at": _iso(comment.made_at),
+            "edited_at": _iso(comment.edited_at),
             "resolved_by": comment.resolved_by if comment.resolved_at else None,
         }
     )
@@ -93,5 +93,5 @@ def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "")}
 
 
-def _at(moment: datetime | None) -> str | None:
+def _iso(moment: datetime | None) -> str | None:
     return moment.isoformat().replace("+00:00", "Z") if moment else None

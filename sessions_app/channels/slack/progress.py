@@ -34,7 +34,7 @@ def paragraphs_of(reply: SlackReply) -> tuple[list[Paragraph], bool]:
     flight = TurnInFlight.objects.filter(session=reply.session_id, turn=reply.turn).first()
     rows = Event.objects.filter(session=reply.session_id, turn=reply.turn, depth=0, kind__in=KINDS).order_by("seq")
     events = list(rows)
-    said = [paragraph for event in events if (paragraph := _said(event))]
+    said = [paragraph for event in events if (paragraph := _paragraph_of(event))]
     if flight is not None:
         said += _activity(reply, flight, events)
     elif not said:
@@ -48,7 +48,7 @@ def url_of(reply: SlackReply) -> str:
     return f"{install.desk_url(reply.installation)}{path}"
 
 
-def _said(event: Event) -> Paragraph | None:
+def _paragraph_of(event: Event) -> Paragraph | None:
     line = first_line(event.text, QUOTED)
     if event.kind == "user_message" and "slack" not in event.data and line:  # else it stands in Slack already
         return Paragraph(f"{blocks.bold(event.actor_name)}, in Countersign: {mrkdwn.escape(line)}")

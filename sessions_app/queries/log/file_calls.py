@@ -63,10 +63,10 @@ def told(session_id: UUID, seqs: Sequence[int], cwd: str, head: int = HEAD) -> I
         with connection.cursor() as cursor:
             cursor.execute(READ, {"session": session_id, "seqs": list(some), "most": MOST, "head": head})
             rows = cursor.fetchall()
-        yield from (_told(row, cwd) for row in rows)
+        yield from (_told_from_row(row, cwd) for row in rows)
 
 
-def _told(row: tuple[Any, ...], cwd: str) -> Told:
+def _told_from_row(row: tuple[Any, ...], cwd: str) -> Told:
     seq, kind, name, parent_seq, status, has_result, arguments, path, text, result, data = row
     if kind == "file_change":
         about = _json(data)

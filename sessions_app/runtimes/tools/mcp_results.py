@@ -18,7 +18,7 @@ def of_mcp(said: CallToolResult) -> Result:
     """Result of an MCP tool: text and structured content, each once; everything that is no text is named."""
     parts = [_part(block) for block in said.content]
     structured = said.structured_content
-    if structured is not None and not any(_is(structured, part) for part in parts):
+    if structured is not None and not any(_says_the_same(structured, part) for part in parts):
         parts.append(to_json(structured, fallback=str).decode())
     found = of_text("\n".join(parts), "error" if said.is_error else "ok")
     if structured is not None and not found.data:
@@ -40,7 +40,7 @@ def _part(block: Any) -> str:
     return f"[{getattr(block, 'type', 'unknown')} content: not shown]"
 
 
-def _is(structured: Any, part: str) -> bool:
+def _says_the_same(structured: Any, part: str) -> bool:
     """Whether a part says the same; servers wrap what is no object as ``{"result": ...}``."""
     try:
         parsed = orjson.loads(part)

@@ -154,7 +154,7 @@ class Said:
     def _put(self, until: int, said: Sequence[bytes]) -> None:
         session = self._titled()
         begin = _begin(session.indexed, until)
-        _put(session, begin, list(_rows(session, begin, _texts(session, begin, until, said))))
+        _replace_rows(session, begin, list(_rows(session, begin, _texts(session, begin, until, said))))
         self._session = replace(self._session, indexed=until)
 
     def _titled(self) -> Indexed:
@@ -200,10 +200,10 @@ def _index(session: Indexed, until: int) -> None:
     rows = list(_rows(session, begin, _texts(session, begin, until, ())))
     with transaction.atomic(savepoint=False):
         if fetch(MOVE_ON, [until, session.id, session.indexed]):  # else somebody has indexed it meanwhile
-            _put(session, begin, rows)
+            _replace_rows(session, begin, rows)
 
 
-def _put(session: Indexed, begin: int, rows: list[Row]) -> None:
+def _replace_rows(session: Indexed, begin: int, rows: list[Row]) -> None:
     """Write the rows from ``begin`` on, in place of those that are there."""
     if begin <= session.indexed:
         run(MERGE, [session.id, begin])

@@ -177,7 +177,7 @@ def _asked(approval: Approval) -> dict[str, Any]:
     title = f"{_agent(approval)} asks to run {_tool(approval)}"
     if approval.is_escalation:
         title = f"{_agent(approval)} asks a person"
-    return _told(approval, title, " · ".join(facts) or "It waits for a decision.")
+    return _about_one(approval, title, " · ".join(facts) or "It waits for a decision.")
 
 
 def _ended(approval: Approval) -> dict[str, Any]:
@@ -185,10 +185,10 @@ def _ended(approval: Approval) -> dict[str, Any]:
     by = first_line(str(made.get("by") or ""), MOST_NAME)
     by = f"the API key {by}" if by and made.get("by_kind") == "api_key" else by
     status = approval.get_status_display().replace("_", " ").capitalize()
-    return _told(approval, f"{_agent(approval)}: {_tool(approval)}", f"{status} by {by}" if by else status)
+    return _about_one(approval, f"{_agent(approval)}: {_tool(approval)}", f"{status} by {by}" if by else status)
 
 
-def _told(approval: Approval, title: str, body: str) -> dict[str, Any]:
+def _about_one(approval: Approval, title: str, body: str) -> dict[str, Any]:
     url = reverse("approval-detail", args=[approval.pk])
     return {"tag": str(approval.pk), "title": title, "body": body, "url": url}
 

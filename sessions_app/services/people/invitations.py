@@ -69,7 +69,7 @@ def accept(token: str, user: User, password: str = "") -> Member:
 @transaction.atomic
 def _accept(token: str, user: User, encoded: str) -> Member:
     locked = get_user_model().objects.select_for_update().get(pk=user.pk)
-    invitation = _of(token, locked)
+    invitation = _waiting_for(token, locked)
     if needs_password(locked):
         if not encoded:
             raise Refused("choose a new password: the one until now was chosen by way of a link that others had")
@@ -93,7 +93,7 @@ def _accept(token: str, user: User, encoded: str) -> Member:
 @transaction.atomic
 def decline(token: str, user: User) -> Invitation:
     """The no. Raises ``Refused``."""
-    invitation = _of(token, user)
+    invitation = _waiting_for(token, user)
     _answered(invitation, Answer.DECLINED)
     audit.record(
         invitation.workspace_id, audit.Actor("invited", "", user.get_username()), "member.declined",
@@ -111,7 +111,7 @@ def withdraw(invitation: Invitation, *, by: audit.Actor) -> None:
         audit.record(invitation.workspace_id, by, "member.invitation_withdrawn", subject=subject, name=str(invitation))
 
 
-def _of(token: str, user: User) -> Invitation:
+def _waiting_for(token: str, user: User) -> Invitation:
     invitation = find(token)
     if invitation is None:
         raise Refused("this invitation does not wait any more; ask for another one")

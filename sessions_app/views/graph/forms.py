@@ -32,7 +32,7 @@ def record(request: access.DeskRequest, agent_id: UUID, session_id: UUID, kind: 
     except Refused as refused:
         typed = {name: request.POST.get(name, "") for name in request.POST}
         return pages.show(request, session, typed | {"form": kind, "errors": {refused.field: str(refused)}}, 422)
-    return _to(session, made)
+    return _redirect_to_node(session, made)
 
 
 def _made(request: access.DeskRequest, session: Session, kind: str) -> GraphNode:
@@ -76,8 +76,8 @@ def change_status(request: access.DeskRequest, agent_id: UUID, session_id: UUID,
         recording.change_status(decision, request.POST.get("status", ""), by=access.actor(request))
     except Refused as refused:
         return pages.show(request, session, {"form": str(node_id), "errors": {"status": str(refused)}}, 422)
-    return _to(session, decision)
+    return _redirect_to_node(session, decision)
 
 
-def _to(session: Session, node: GraphNode) -> HttpResponse:
+def _redirect_to_node(session: Session, node: GraphNode) -> HttpResponse:
     return redirect(f"{reverse('session-graph', args=[session.agent_id, session.pk])}#n-{node.pk}")

@@ -139,11 +139,11 @@ def _point(view: View, drawn: Drawn, start: date) -> dict[str, Any]:
     return {
         "day": day, "url": url, "sessions": used.sessions if used else 0,
         "amounts": [max(0.0, float(amount or 0)) for amount in amounts],
-        "texts": drawn.texts.get(day) or [_said(drawn.unit, amount) for amount in amounts],
+        "texts": drawn.texts.get(day) or [_formatted(drawn.unit, amount) for amount in amounts],
     }  # fmt: skip
 
 
-def _said(unit: str, amount: Decimal | int | None) -> str:
+def _formatted(unit: str, amount: Decimal | int | None) -> str:
     if unit == "usd":
         return numbers.money(None if amount is None else Decimal(amount))
     whole = None if amount is None else int(amount)
@@ -162,7 +162,7 @@ def _total(drawn: Drawn, point: dict[str, Any]) -> str:
     """The height of a bar as people read it; of one series as that says it."""
     if len(point["texts"]) == 1:
         return str(point["texts"][0])
-    return _said(drawn.unit, Decimal(repr(_height(drawn, point))))
+    return _formatted(drawn.unit, Decimal(repr(_height(drawn, point))))
 
 
 def _cost(view: View) -> Drawn:

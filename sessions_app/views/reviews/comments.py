@@ -32,7 +32,7 @@ def add(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpRe
         answered = _comment(request, session, parent) if parent else None
         comments.add(session.pk, request.member, words, about, answered, by=access.actor(request))
     except Refused as refused:
-        errors = {"comment": _told(refused), refused.field: _told(refused)}
+        errors = {"comment": _as_sentence(refused), refused.field: _as_sentence(refused)}
         entered = Entered(errors, comment=words, first=first, last=last, parent=parent)
         return show(request, session, entered, 422)
     return after(request, session)
@@ -58,11 +58,13 @@ def change(request: access.DeskRequest, agent_id: UUID, session_id: UUID, commen
     except NotAllowed as refused:
         raise PermissionDenied(f"{refused}.") from None
     except Refused as refused:
-        return show(request, session, Entered({"comment": _told(refused)}, comment=words, edited=str(comment.pk)), 422)
+        return show(
+            request, session, Entered({"comment": _as_sentence(refused)}, comment=words, edited=str(comment.pk)), 422
+        )
     return after(request, session)
 
 
-def _told(refused: Refused) -> str:
+def _as_sentence(refused: Refused) -> str:
     """Why, in a whole sentence: no label stands before it, as before a refusal in a form."""
     return gettext("The comment %(why)s.") % {"why": refused} if refused.field == "text" else f"{refused}."
 

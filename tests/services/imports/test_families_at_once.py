@@ -49,7 +49,7 @@ def calls_of_twins() -> dict[str, str | None]:
 
 def look_of_a_sweep() -> None:
     """Take what met the row of a session that somebody else held for longer than a moment."""
-    families.settle()
+    families.link_put_off()
     assert not FamilyCheck.objects.exists()
 
 
@@ -117,14 +117,14 @@ def test_sub_agents_that_are_named_by_their_parents_are_linked_by_whoever_ends_l
 
 
 def test_files_of_another_family_are_nothing_to_put_off(place, monkeypatch):
-    monkeypatch.setattr(families, "settle", lambda workspace: None)
+    monkeypatch.setattr(families, "link_put_off", lambda workspace: None)
     with importing(place, FILES[f"{FOLDER}/agent-aa11.jsonl"], "agent-aa11.jsonl"):
         drop(place, transcript(4, "another", isSidechain=True, agentId="t1"), "agent-t1.jsonl")
         assert not FamilyCheck.objects.exists()
 
 
 def test_nobody_who_reads_alone_puts_a_look_off(place, monkeypatch):
-    monkeypatch.setattr(families, "settle", lambda workspace: None)
+    monkeypatch.setattr(families, "link_put_off", lambda workspace: None)
     for name, data in FILES.items():
         drop(place, data, name.rpartition("/")[2])
         assert not FamilyCheck.objects.exists()
@@ -134,7 +134,7 @@ def test_nobody_who_reads_alone_puts_a_look_off(place, monkeypatch):
 def test_a_sweep_links_what_was_killed_before_it_looked(place, monkeypatch):
     drop(place, TWINS["main"], f"{MAIN}.jsonl")
     with monkeypatch.context() as killed:
-        killed.setattr(families, "settle", lambda workspace: None)
+        killed.setattr(families, "link_put_off", lambda workspace: None)
         with importing(place, TWINS["t1"], "agent-t1.jsonl"), importing(place, TWINS["t2"], "agent-t2.jsonl"):
             pass
     assert (calls_of_twins(), FamilyCheck.objects.count()) == ({"t1": "call_1", "t2": None}, 1)
@@ -150,7 +150,7 @@ def test_families_that_nobody_links_are_told_of(workspace):
     assert (
         families.late_notice() == "the sub-agents of an import are not linked with the sessions that started them yet"
     )
-    assert families.settle() == 1  # its session was deleted meanwhile
+    assert families.link_put_off() == 1  # its session was deleted meanwhile
     assert families.late_notice() is None
 
 

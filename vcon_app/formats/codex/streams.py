@@ -71,7 +71,7 @@ def told_in(value: dict[str, Any]) -> list[Told] | None:
     if "type" not in message and ("result" in message or "error" in message):
         return _answered(message)
     if "type" not in message and isinstance(message.get("prompt"), str):
-        return [_said("user_message", message["prompt"])]
+        return [_text_item("user_message", message["prompt"])]
     if "type" not in message and isinstance(message.get("workdir"), str):
         return [{**message, "type": "thread.started", "cwd": message["workdir"]}]
     return None if message is value else [message]
@@ -144,7 +144,7 @@ def _part(event: dict[str, Any], kind: str, item: Told) -> Told:
     return {"type": stage, "item": {"id": event.get("call_id"), "type": kind, **item}}
 
 
-def _said(kind: str, text: Any, **more: Any) -> Told:
+def _text_item(kind: str, text: Any, **more: Any) -> Told:
     return {"type": "item.completed", "item": {"type": kind, "text": text, **more}}
 
 
@@ -159,10 +159,10 @@ CORE: dict[str, Callable[[dict[str, Any]], list[Told]]] = {
     **dict.fromkeys(("task_started", "turn_started"), lambda event: [{"type": "turn.started"}]),
     **dict.fromkeys(("task_complete", "turn_complete"), lambda event: [{"type": "turn.completed"}]),
     "turn_aborted": lambda event: [{"type": "turn.aborted", "reason": event.get("reason")}],
-    "user_message": lambda event: [_said("user_message", event.get("message"))],
-    "agent_message": lambda event: [_said("agent_message", event.get("message"))],
+    "user_message": lambda event: [_text_item("user_message", event.get("message"))],
+    "agent_message": lambda event: [_text_item("agent_message", event.get("message"))],
     **dict.fromkeys(("agent_reasoning", "agent_reasoning_raw_content"), lambda event: [
-        _said("reasoning", event.get("text"))]),
+        _text_item("reasoning", event.get("text"))]),
     **dict.fromkeys(("exec_command_begin", "exec_command_end"), _command),
     **dict.fromkeys(("mcp_tool_call_begin", "mcp_tool_call_end"), _mcp),
     **dict.fromkeys(("patch_apply_begin", "patch_apply_end"), _patch),
@@ -172,7 +172,7 @@ CORE: dict[str, Callable[[dict[str, Any]], list[Told]]] = {
         "id": event.get("call_id"), "type": "image_view", "path": event.get("path")}}],
     # Before 0.24 it had the counts of the response that ended, and no total.
     "token_count": lambda event: [{"type": "usage", "info": event.get("info", {"last_token_usage": event})}],
-    "plan_update": lambda event: [_said("todo_list", event.get("explanation"), items=event.get("plan"))],
+    "plan_update": lambda event: [_text_item("todo_list", event.get("explanation"), items=event.get("plan"))],
     **dict.fromkeys(("error", "stream_error"), lambda event: [
         {**event, "type": "error", "retries": event.get("type") == "stream_error"}]),
     **dict.fromkeys(("exec_approval_request", "apply_patch_approval_request"), _asked),
@@ -197,7 +197,7 @@ def _spoken(method: str, params: dict[str, Any], request: Any) -> Iterator[Told]
         yield {"type": "item.completed", "item": {"type": "user_message", "content": given}, "side": "request",
                "model": params.get("model")}  # fmt: skip
     elif method == "tools/call":
-        yield _said("user_message", dict_of(params.get("arguments")).get("prompt"))
+        yield _text_item("user_message", dict_of(params.get("arguments")).get("prompt"))
     elif method == "thread/started":
         yield _thread(dict_of(params.get("thread")))
     elif method in ("turn/started", "turn/completed"):
@@ -216,7 +216,7 @@ def _spoken(method: str, params: dict[str, Any], request: Any) -> Iterator[Told]
     elif method == "error":
         yield {"type": "error", **params}
     elif method == "turn/plan/updated":
-        yield _said("todo_list", params.get("explanation"), items=params.get("plan"))
+        yield _text_item("todo_list", params.get("explanation"), items=params.get("plan"))
     elif not kind.lower().endswith(("delta", "partadded")) and method != "turn/diff/updated":
         yield {**params, "type": f"rpc.{method}"[:100]}
 

@@ -146,7 +146,7 @@ class LogReading(AgentReading):
     def request(self, line: Line, attributes: dict[str, Any]) -> Iterator[Draft]:
         """A response of an API; of the pieces of a stream that Codex logs the last has the tokens."""
         usage, cost = _usage(line.value["name"], attributes), money_of(attributes.get("cost_usd"))
-        text = _said(attributes.get("response_text"))
+        text = _text_of_response(attributes.get("response_text"))
         request = first_text(attributes.get("request_id"), attributes.get("response.id"))[:200] or line.key
         model = text_of(attributes.get("model"))[:200] or None
         if usage is None and cost is None and not text:
@@ -207,7 +207,7 @@ def _decided(decision: Any, source: str) -> dict[str, Any]:
     return {"type": "tool_decision", "answer": text_of(decision)[:100], "source": source, **answer}
 
 
-def _said(text: Any) -> str:
+def _text_of_response(text: Any) -> str:
     """The words of a response; Gemini CLI logs all of it as JSON."""
     value = parsed_if_json(text)
     if isinstance(value, str):

@@ -39,10 +39,10 @@ def records_in(line: Line) -> Iterator[Line]:
         for number, held in enumerate(map(dict_of, list_of(line.value.get(name)))):
             resource = plain(dict_of(held.get("resource")).get("attributes"))
             for place, record in _records(held, f"/{name}/{number}"):
-                yield part_of(line, _told(record, resource), place)
+                yield part_of(line, _event_of(record, resource), place)
     if "hrTime" in line.value:
         resource = plain(dict_of(line.value.get("resource")).get("attributes"))
-        yield part_of(line, _told(line.value, resource), "")
+        yield part_of(line, _event_of(line.value, resource), "")
 
 
 def _records(held: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -53,7 +53,7 @@ def _records(held: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, A
                     yield f"{path}/{name}/{number}/{key}/{index}", dict_of(record)
 
 
-def _told(record: dict[str, Any], resource: dict[str, Any]) -> dict[str, Any]:
+def _event_of(record: dict[str, Any], resource: dict[str, Any]) -> dict[str, Any]:
     attributes, body = plain(record.get("attributes")), plain_value(record.get("body"))
     context = dict_of(record.get("spanContext"))
     name = text_of(record.get("eventName")) or text_of(attributes.get("event.name"))

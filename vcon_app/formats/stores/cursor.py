@@ -73,20 +73,20 @@ def _items(store: Store, own: str, composer: dict[str, Any], held: dict[str, int
     yield from session_of(told | {"composerId": own}, place)
     inside = [dict_of(bubble) for bubble in list_of(composer.get("conversation"))]
     for index, bubble in enumerate(inside):
-        yield from line_of(_told(bubble), f"{place}/conversation/{index}")
+        yield from line_of(_fields_of_bubble(bubble), f"{place}/conversation/{index}")
     headers = [text_of(dict_of(one).get("bubbleId")) for one in list_of(composer.get("fullConversationHeadersOnly"))]
     ordered = list(dict.fromkeys(name for name in headers if name in held))
     seen = {text_of(bubble.get("bubbleId")) for bubble in inside}
     for name in ordered or sorted(held, key=held.__getitem__):
         if name not in seen:
             value = dict_of(json_of(store.row(TABLE, held[name]).get("value")))
-            yield from line_of(_told(value) | {"bubbleId": name}, f"/{TABLE}/{BUBBLE}{own}:{name}")
+            yield from line_of(_fields_of_bubble(value) | {"bubbleId": name}, f"/{TABLE}/{BUBBLE}{own}:{name}")
     if ordered and (left := len(held.keys() - set(ordered) - seen)):
         message = f"{left} messages are no longer part of the conversation (undone, or edited); they are left out"
         yield Finding(f"{NAME}.undone", "info", place, message)
 
 
-def _told(bubble: dict[str, Any]) -> dict[str, Any]:
+def _fields_of_bubble(bubble: dict[str, Any]) -> dict[str, Any]:
     return {key: bubble[key] for key in OF_BUBBLE if key in bubble}
 
 

@@ -27,7 +27,7 @@ from vcon_app.queries.imports import complete
 from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs, watch
 from vcon_app.services.imports.folder_files import NotPlain, files_in, open_whole, place_of
-from vcon_app.services.imports.usual_places import PLACES, look
+from vcon_app.services.imports.usual_places import PLACES, recordings_below
 
 POLL_SECONDS = 0.2
 TAKE_OVER_AFTER = timedelta(seconds=5)
@@ -85,7 +85,7 @@ class Command(BaseCommand):
     def _found(self, sources: list[str], *, yes: bool) -> list[Found]:
         """Files of these agents in the home of whoever runs this, shown first; none unless that person says yes."""
         home = Path.home()
-        found = list(look(home, sources))
+        found = list(recordings_below(home, sources))
         for one in found:
             count = f"{len(one.files):,} file" + ("" if len(one.files) == 1 else "s")
             self.stderr.write(f"{one.agent:<12} {count}, {numbers.size(one.size)}, newest of {one.newest:%Y-%m-%d}")

@@ -103,7 +103,7 @@ class Folder:
         return shutil.disk_usage(self.root).free
 
 
-def _told(call: Callable[P, R]) -> Callable[P, R]:
+def _raising_unavailable(call: Callable[P, R]) -> Callable[P, R]:
     """``Unavailable`` for what boto3 raises: nothing above knows boto3, which is installed only where it is used."""
 
     @wraps(call)
@@ -132,7 +132,7 @@ class Bucket:
     def _s3(self) -> S3Storage:
         return cast("S3Storage", storages["documents"])
 
-    @_told
+    @_raising_unavailable
     def open(self, name: str) -> BinaryIO:
         try:
             found = self._s3.open(self.below + name, "rb")
@@ -140,11 +140,11 @@ class Bucket:
         except FileNotFoundError:
             raise Missing(f"{name} is not in {self}") from None
 
-    @_told
+    @_raising_unavailable
     def exists(self, name: str) -> bool:
         return self._s3.exists(self.below + name)
 
-    @_told
+    @_raising_unavailable
     def take(self, path: Path, name: str) -> None:
         with path.open("rb") as file:
             self._s3.save(self.below + name, File(file))
@@ -153,14 +153,14 @@ class Bucket:
     def names(self, before: datetime | None = None) -> Iterator[str]:
         yield from self._listed(before)
 
-    @_told
+    @_raising_unavailable
     def _listed(self, before: datetime | None) -> list[str]:
         location = f"{self._s3.location.strip('/')}/" if self._s3.location.strip("/") else ""
         prefix = location + self.below
         found = self._s3.bucket.objects.filter(Prefix=prefix)
         return [one.key[len(prefix) :] for one in found if before is None or one.last_modified < before]
 
-    @_told
+    @_raising_unavailable
     def remove(self, name: str) -> None:
         self._s3.delete(self.below + name)
 

@@ -40,7 +40,7 @@ def chunks(agent: Agent) -> Iterator[bytes]:
 def _parts(agent: Agent) -> Iterator[Part]:
     after: UUID | None = None
     while page := _page(agent, after):
-        yield from _of(page)
+        yield from _parts_of(page)
         after = page[-1].pk
 
 
@@ -49,8 +49,8 @@ def _page(agent: Agent, after: UUID | None) -> list[Session]:
     return list((found.filter(pk__gt=after) if after else found).order_by("pk")[:AT_ONCE])
 
 
-def _of(page: Sequence[Session]) -> Iterator[Part]:
-    tools, told = _tools(page), _told(page)
+def _parts_of(page: Sequence[Session]) -> Iterator[Part]:
+    tools, told = _tools(page), _seqs_of_nodes(page)
     extra, traced = recorded.recorded_of(page), recorded.traced_of(page)
     for session in page:
         page_url = reverse("session-detail", args=[session.agent_id, session.pk])
@@ -68,7 +68,7 @@ def _events(session: Session, seqs: list[int]) -> Iterable[EventDraft]:
         yield from (event for _, event in LogEvents(session).at(seqs[start : start + AT_ONCE]))
 
 
-def _told(page: Sequence[Session]) -> dict[UUID, list[int]]:
+def _seqs_of_nodes(page: Sequence[Session]) -> dict[UUID, list[int]]:
     found: dict[UUID, list[int]] = defaultdict(list)
     rows = GraphNode.objects.filter(session__in=page, seq__isnull=False)
     for session_id, seq in rows.order_by("session", "seq").values_list("session_id", "seq"):

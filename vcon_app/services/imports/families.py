@@ -61,12 +61,12 @@ def link(workspace_id: UUID, format_name: str, sessions: Iterable[Session], kept
         due_at=timezone.now(),
     )
     # Also where nothing is put off here: others leave a family to whoever links it.
-    transaction.on_commit(partial(settle, workspace_id), robust=True)
+    transaction.on_commit(partial(link_put_off, workspace_id), robust=True)
     if not _is_linked(check, waits=False):
         check.save(force_insert=True)
 
 
-def settle(workspace_id: UUID | None = None) -> int:
+def link_put_off(workspace_id: UUID | None = None) -> int:
     """Take the looks at families that were put off, in one workspace or in all; how many.
 
     Called right after each import with families, and by a sweep for those that were killed before. Whoever holds a
@@ -74,7 +74,7 @@ def settle(workspace_id: UUID | None = None) -> int:
     transaction.
     """
     done = 0
-    while taken := sum(_settle(check) for check in _due(workspace_id)):
+    while taken := sum(_link_one(check) for check in _due(workspace_id)):
         done += taken
     return done
 
@@ -93,7 +93,7 @@ def _due(workspace_id: UUID | None) -> list[FamilyCheck]:
     return list(found.order_by("due_at", "pk")[:100])
 
 
-def _settle(check: FamilyCheck) -> bool:
+def _link_one(check: FamilyCheck) -> bool:
     """Whether the look was taken now, by us."""
     with transaction.atomic():
         with connection.cursor() as cursor:

@@ -93,7 +93,7 @@ def link_families(
         members = list(family.defer("source_record").order_by("started_at", "external_id"))
         places |= _new_places(members, root, starters)
     for child in lock(places):
-        if _put(child, _without_circle(child, places[child.pk])):
+        if _apply(child, _without_circle(child, places[child.pk])):
             child.save(update_fields=["parent", "title", "title_is_prompt", "metadata", "updated_at"])
             search_index.index_title(child.pk)
             notify.session_changed(child.pk, child.last_seq)
@@ -124,7 +124,7 @@ def _new_places(family: list[Session], root: str, starters: Collection[str]) -> 
         )
         for child in children
     }  # fmt: skip
-    return {child.pk: places[child.pk] for child in children if _put(child, places[child.pk])}
+    return {child.pk: places[child.pk] for child in children if _apply(child, places[child.pk])}
 
 
 def _place(child: Session, call: Call | None, facts: Facts, top: Session | None) -> Place:
@@ -204,7 +204,7 @@ def _named_call(child: Session, calls: list[Call], call_id: str) -> Call | None:
     return next(by_companion, None) or next(by_result, None)
 
 
-def _put(child: Session, place: Place) -> bool:
+def _apply(child: Session, place: Place) -> bool:
     """Tell a child its place; whether that changed anything. It is not saved."""
     before = (child.parent_id, child.title, dict(child.metadata))
     child.parent_id = place.parent_id

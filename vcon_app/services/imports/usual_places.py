@@ -89,7 +89,7 @@ class Found:
     newest: datetime
 
 
-def look(home: Path, agents: Iterable[str]) -> Iterator[Found]:
+def recordings_below(home: Path, agents: Iterable[str]) -> Iterator[Found]:
     """What there is of each of these agents, in the order of their names; nothing of those without files."""
     for agent in sorted(set(agents)):
         seen = {path: stat for pattern in PLACES[agent] for path in home.glob(pattern) if (stat := _plain(path))}

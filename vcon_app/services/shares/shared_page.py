@@ -45,7 +45,7 @@ def page_chunks(export: Export, writer: Writer, losses: Losses, options: dict[st
         session, events = prepared.session, prepared.events
     if link.without_cost:
         events, options = WithoutCost(events), {**options, "costs": None}
-    yield from writer.write(session, events, losses, options={**options, "share": _told(link)})
+    yield from writer.write(session, events, losses, options={**options, "share": _head_of(link)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def _leaks(prepared: Prepared) -> Iterator[Leak]:
             yield replace(leak, pointer=f"/events/{seq}{leak.pointer}")
 
 
-def _told(link: ShareLink) -> dict[str, Any]:
+def _head_of(link: ShareLink) -> dict[str, Any]:
     """What the head of the page says."""
     return {
         "shared_by": link.actor_name or link.actor_kind,

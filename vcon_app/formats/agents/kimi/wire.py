@@ -44,12 +44,12 @@ def whole(items: Iterable[Item]) -> Iterator[Item]:
             size += len(added)
             continue
         if held is not None:
-            yield _with(held, "".join(said)) if said else held
+            yield _with_more_text(held, "".join(said)) if said else held
         held, said, size = (item, [], 0) if isinstance(item, Line) and _event(item)[0] in STARTS else (None, [], 0)
         if held is None:
             yield item
     if held is not None:
-        yield _with(held, "".join(said)) if said else held
+        yield _with_more_text(held, "".join(said)) if said else held
 
 
 STARTS = frozenset({"ToolCall", "ContentPart"})
@@ -79,7 +79,7 @@ def _added(held: Line, line: Line) -> str | None:
     return text_of(more.get(JOINED[part])) if alike else None
 
 
-def _with(line: Line, more: str) -> Line:
+def _with_more_text(line: Line, more: str) -> Line:
     message = message_of(line.value)
     payload = dict_of(message.get("payload"))
     if message.get("type") == "SubagentEvent":

@@ -32,12 +32,12 @@ def findings(plan: Plan, events: Events) -> Iterator[bytes]:
     names = names_of(plan, events, wanted)
     body: dict[str, Json] = {
         "session": plan.session.external_id,
-        "findings": [_told(finding, names) for finding in found],
+        "findings": [_json_of(finding, names) for finding in found],
     }
     yield indented_json(in_member_order(report(plan, events, SCHEMA, body, wanted), ANALYSIS_MEMBERS), 2)
 
 
-def _told(finding: Finding, names: dict[int, str]) -> dict[str, Json]:
+def _json_of(finding: Finding, names: dict[int, str]) -> dict[str, Json]:
     places = []
     for place in finding.places:
         told = {"event": names.get(place.seq, ""), "words": place.words, "quoted": place.quoted}
