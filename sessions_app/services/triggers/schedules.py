@@ -141,7 +141,10 @@ def _rearm(now: datetime) -> None:
     What had fired ahead of its time has its run, so it does not fire again.
     """
     for schedule in Schedule.objects.filter(enabled=True, updated_at__gt=now + timedelta(minutes=1)):
-        following = _next(schedule, now)
+        try:
+            following = _next(schedule, now)
+        except cron_times.Invalid:
+            following = now  # what fires it pauses it, and says why
         Schedule.objects.filter(pk=schedule.pk, updated_at=schedule.updated_at).update(
             next_run_at=following, updated_at=now
         )

@@ -225,6 +225,15 @@ def test_a_zone_that_is_gone_pauses_its_schedule_and_says_why(make_schedule):
     assert bad.runs.get().error.startswith('paused: "Mars/Olympus" is no time zone')
 
 
+def test_a_zone_that_is_gone_when_a_clock_was_put_right_does_not_stop_the_others(make_schedule):
+    ahead, good = make_schedule(DUE, name="Ahead"), make_schedule(DUE, name="Good")
+    tomorrow = at("2026-03-03T08:00Z")
+    Schedule.objects.filter(pk=ahead.pk).update(timezone="Mars/Olympus", next_run_at=tomorrow, updated_at=tomorrow)
+    schedules.fire_due(at("2026-03-02T08:00:05Z"))
+    ahead.refresh_from_db()
+    assert (ahead.enabled, ahead.runs.get().status, good.runs.get().status) == (False, "failed", "started")
+
+
 def test_a_crash_between_claim_and_fire_loses_nothing(make_schedule, monkeypatch):
     """The process dies after it took the schedule: nothing was committed, so it fires later, once."""
     schedule = make_schedule(DUE)
