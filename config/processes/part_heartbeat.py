@@ -85,17 +85,19 @@ def _copy_without_scheduler() -> None:
     """
     began = time.monotonic()
     while not _ending.wait(BEAT_SECONDS):
-        if _has_scheduler():
-            return
-        with _copying:
-            if _ending.is_set():  # since it was looked at: the host is forgotten already
+        try:
+            if _has_scheduler():
                 return
-            try:
+            with _copying:
+                if _ending.is_set():  # since it was looked at: the host is forgotten already
+                    return
                 heartbeats().copy(settings.DATA_DIR, leads=False, up_seconds=time.monotonic() - began)
-            except (DatabaseError, InterfaceError) as fault:
-                log.warning("the heartbeats of this host wait for the database: %s", str(fault).strip())
-            finally:
-                connections.close_all()
+        except (DatabaseError, InterfaceError) as fault:
+            log.warning("the heartbeats of this host wait for the database: %s", str(fault).strip())
+        except (OSError, RuntimeError) as fault:  # no file descriptor or thread is free: it passes
+            log.warning("the heartbeats of this host wait: %s", fault)
+        finally:
+            connections.close_all()
 
 
 def _has_scheduler() -> bool:

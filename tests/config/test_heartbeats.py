@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -163,3 +164,21 @@ def test_a_part_that_was_about_to_copy_when_it_was_stopped_leaves_nothing_behind
     monkeypatch.setattr(part_heartbeat, "_has_scheduler", is_stopped_meanwhile)
     part_heartbeat._copy_without_scheduler()
     assert not PartHeartbeat.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_part_goes_on_copying_after_a_moment_without_a_free_file_descriptor(data_dir, monkeypatch):
+    beat(data_dir, "people")
+    monkeypatch.setattr(part_heartbeat, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(part_heartbeat, "_ending", threading.Event())
+    answers = iter([OSError(errno.EMFILE, "Too many open files"), False, True])
+
+    def has_scheduler() -> bool:
+        answer = next(answers)
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(part_heartbeat, "_has_scheduler", has_scheduler)
+    part_heartbeat._copy_without_scheduler()
+    assert PartHeartbeat.objects.count() == 1
