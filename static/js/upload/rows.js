@@ -54,11 +54,12 @@ export function corner(address, close) {
   return uploads;
 }
 
+// As the server writes it (numbers.size).
 export function bytes(number) {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, number)) / 3));
-  const value = number / 1000 ** step;
-  return `${step ? value.toPrecision(3) : value} ${units[step]}`;
+  for (const [unit, one] of [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]]) {
+    if (number >= one * 0.9995) return `${(number / one).toFixed(number >= one * 99.95 ? 0 : 1)} ${unit}`;
+  }
+  return `${number} B`;
 }
 
 function text(kind, words) {
