@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Query, Router
 
 from sessions_app import models
 from sessions_app.queries import stops
+from sessions_app.queries.agents.agent_list import MOST_TYPED, matching
 from sessions_app.services import agents
 
 from .auth import reader, writer
@@ -19,12 +21,15 @@ from .problems import not_found
 from .schemas.agents import Agent, AgentChanges, AgentVersion, NewAgent
 
 router = Router(tags=["agents"])
+Words = Annotated[
+    str, Query("", max_length=MOST_TYPED, description="each stands in the name, the model or the description")
+]
 
 
 @router.get("/agents", auth=reader, response=Page[Agent])
-def list_agents(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
+def list_agents(request: HttpRequest, limit: Limit, cursor: Cursor, q: Words) -> HttpResponse:
     """The agents of the workspace, the newest first."""
-    found = models.Agent.objects.filter(workspace=request.auth.workspace)
+    found = matching(models.Agent.objects.filter(workspace=request.auth.workspace), q)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     held = stops.of_agents(request.auth.workspace.id)
     items = [Agent.from_row(row, held.get(None) or held.get(row.pk)) for row in rows]

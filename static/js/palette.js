@@ -1,5 +1,5 @@
-// Ctrl + K on every page: go to a page, do what a menu of the page offers, or find a session by its words. desk.js opens
-// it and fetches this: what was typed meanwhile is in the field.
+// Ctrl + K on every page: go to a page, do what a menu of the page offers, or find an agent or a session by its words.
+// desk.js opens it and fetches this: what was typed meanwhile is in the field.
 
 import { gettext } from "./words.js";
 
@@ -8,7 +8,8 @@ const field = dialog.querySelector("input");
 const list = dialog.querySelector("ul");
 const said = dialog.querySelector("[role=status]");
 const MOST = 8; // sessions that are shown
-const PAUSE = 200; // ms without a key, before sessions are looked for
+const MOST_AGENTS = 4;
+const PAUSE = 200; // ms without a key, before the server is asked
 let chosen = 0;
 let asking = null;
 let waiting = 0;
@@ -36,7 +37,7 @@ function find() {
   show(places(words));
   clearTimeout(waiting);
   asking?.abort();
-  if (words.length > 1) waiting = setTimeout(() => addSessions(words), PAUSE);
+  if (words.length > 1) waiting = setTimeout(() => addFound(words), PAUSE);
 }
 field.addEventListener("input", find);
 
@@ -65,27 +66,35 @@ function places(words) {
   return [...named].map(([name, one]) => ({ name, kind: one.closest("nav") ? "page" : "action", act: () => { dialog.close(); one.click(); } }));
 }
 
-const KINDS = { page: gettext("page"), action: gettext("action"), session: gettext("session") };
+const KINDS = { page: gettext("page"), action: gettext("action"), agent: gettext("agent"), session: gettext("session") };
 
 // Titles that are a prompt in JSON have "\n" for a new line; a harness puts tags around what it says first.
-const titleOf = ({ title }) => title.replace(/^["\s]*(?=<[a-z_-]+>)/, "").replace(/(\\[nrt]|\s|^<[a-z_-]+>)+/g, " ").trim() || gettext("Session");
+const titleOf = ({ title, id }) => title.replace(/^["\s]*(?=<[a-z_-]+>)/, "").replace(/(\\[nrt]|\s|^<[a-z_-]+>)+/g, " ").trim()
+  || gettext("Session %(id)s", { id: id.slice(-6) });
 
 // Who types is within a word: it is looked for as a beginning.
 const asTyped = (words) => (/(^|\s)[\p{L}\p{N}_]+$/u.test(words) ? `${words}*` : words);
 
-async function addSessions(words) {
+// None for words that are no search, like one quotation mark: the next key asks again.
+async function found(what, words, limit) {
+  const answer = await fetch(`/api/v1/${what}?limit=${limit}&q=${encodeURIComponent(words)}`, { signal: asking.signal });
+  return answer.ok ? (await answer.json()).items : [];
+}
+
+async function addFound(words) {
   asking = new AbortController();
   try {
-    const answer = await fetch(`/api/v1/sessions?limit=${MOST}&q=${encodeURIComponent(asTyped(words))}`, { signal: asking.signal });
-    if (!answer.ok) return; // words that are no search, like one quotation mark: the next key asks again
-    const { items } = await answer.json();
-    const found = items.map((one) => ({
-      name: titleOf(one), kind: "session", act: () => location.assign(`/dashboard/sub-agents/${one.agent.id}/chat/${one.id}`),
-    }));
-    const hits = { name: gettext("Search transcripts for “%(words)s”", { words }), kind: "page", act: () => location.assign(`/search/?q=${encodeURIComponent(words)}`) };
-    show([...places(words), ...found, hits], chosen);
+    const [agents, sessions] = await Promise.all([found("agents", words, MOST_AGENTS), found("sessions", asTyped(words), MOST)]);
+    show([
+      ...places(words),
+      ...agents.map(({ name, slug }) => ({ name, kind: "agent", act: () => location.assign(`/agents/${slug}/`) })),
+      ...sessions.map((one) => ({
+        name: titleOf(one), kind: "session", act: () => location.assign(`/dashboard/sub-agents/${one.agent.id}/chat/${one.id}`),
+      })),
+      { name: gettext("Search transcripts for “%(words)s”", { words }), kind: "page", act: () => location.assign(`/search/?q=${encodeURIComponent(words)}`) },
+    ], chosen);
   } catch (error) {
-    if (error.name !== "AbortError") document.dispatchEvent(new CustomEvent("trouble", { detail: gettext("Sessions cannot be looked for: the server cannot be reached.") }));
+    if (error.name !== "AbortError") document.dispatchEvent(new CustomEvent("trouble", { detail: gettext("Agents and sessions cannot be looked for: the server cannot be reached.") }));
   }
 }
 
@@ -96,7 +105,7 @@ function show(entries, at = 0) {
     row.setAttribute("role", "option");
     row.act = act;
     const text = document.createElement("span");
-    text.className = kind === "session" ? "one-line untrusted" : "one-line";
+    text.className = kind === "session" || kind === "agent" ? "one-line untrusted" : "one-line";
     text.textContent = name;
     const what = document.createElement("span");
     what.className = "quiet small";

@@ -102,3 +102,13 @@ def test_a_new_name_keeps_the_slug(api):
 def test_versions_of_others_are_not_there(api, stranger):
     agent = ok(api.post("agents", {"name": "A"}), 201)
     refused(stranger.get(f"agents/{agent['id']}/versions"), 404)
+
+
+def test_agents_are_found_by_words_of_their_name_model_and_description(admin, stranger):
+    night = ok(admin.post("agents", {"name": "Night shift", "model": "m-1"}), 201)
+    ok(admin.post("agents", {"name": "Night watch"}), 201)
+    ok(stranger.post("agents", {"name": "Night shift"}), 201)
+    assert ok(admin.get("agents?q=NIGHT m-"))["items"] == [night]
+    assert len(ok(admin.get("agents?q=night"))["items"]) == 2
+    assert ok(admin.get("agents?q=%25"))["items"] == []
+    assert pointers(refused(admin.get(f"agents?q={'x' * 201}"), 422)) == {"/q"}

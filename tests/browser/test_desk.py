@@ -10,11 +10,12 @@ from playwright.sync_api import expect
 
 from config.database.postgres import wait_until
 from sessions_app.models import Approval, Event, Role, SeenMark, Session
-from sessions_app.services import audit
+from sessions_app.services import audit, sessions
 from sessions_app.services.people import api_keys, members
 from sessions_app.services.reviews import saved_views
 from tests.formats.stores import made
-from tests.views.build import TRANSCRIPT, asks, session_of
+from tests.services.build import append, event
+from tests.views.build import ASKER, TRANSCRIPT, asks, session_of
 from vcon_app.models import Import
 from vcon_app.services.imports import import_jobs
 
@@ -420,6 +421,20 @@ def test_the_palette_finds_pages_actions_and_sessions(open_page, agent):
     page.wait_for_url("**/sessions/compare/*")
     page.keyboard.press("?")
     page.get_by_role("heading", name="Keyboard shortcuts").wait_for()
+
+
+def test_the_palette_finds_agents_and_a_session_without_a_title(open_page, agent):
+    untitled = sessions.create(agent, by=ASKER)
+    append(untitled, event("agent_message", text="Seventeen"))
+    page = open_page("/usage/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("seventeen")
+    page.get_by_role("option", name=f"Session {str(untitled.pk)[-6:]} session").wait_for()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("fund ag")
+    page.get_by_role("option", name="Refund agent agent").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/agents/refund-agent/")
 
 
 def test_the_palette_says_how_much_it_found_and_what_is_a_page(open_page, agent):

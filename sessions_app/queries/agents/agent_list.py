@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.core.paginator import Page, Paginator
@@ -12,9 +12,12 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Lower
 from django.http import QueryDict
 
+from sessions_app.models import Agent
+
 from . import agents
 from .agents import AgentRow, SeenAgent
 
+Found = TypeVar("Found", bound=Agent)
 AGENTS = 100
 """Of a page."""
 COUNTED = 2_000
@@ -84,7 +87,7 @@ def read(query: QueryDict) -> AskedAgents:
 def page_of(workspace_id: UUID, asked: AskedAgents, number: int, off: Collection[str]) -> AgentPage:
     """A page of the agents that are asked for. By a number they are sorted where there are at most ``COUNTED``; the
     latest of more."""
-    found = _matching(agents.by_last_seen(workspace_id), asked.q)
+    found = matching(agents.by_last_seen(workspace_id), asked.q)
     if asked.key in BY_NUMBER:
         rows = agents.rows(workspace_id, list(found[:COUNTED]), off)
         rows.sort(key=BY_NUMBER[asked.key], reverse=asked.is_descending)  # stable: the last seen first among equals
@@ -96,8 +99,8 @@ def page_of(workspace_id: UUID, asked: AskedAgents, number: int, off: Collection
     return AgentPage(shown, page, max((day for row in shown for day in row.days), default=0))
 
 
-def _matching(found: QuerySet[SeenAgent], typed: str) -> QuerySet[SeenAgent]:
-    """Each word stands in the name, the model or the description."""
+def matching(found: QuerySet[Found], typed: str) -> QuerySet[Found]:
+    """Those agents of whom each word stands in the name, the model or the description."""
     for word in typed.split():
         found = found.filter(Q(name__icontains=word) | Q(slug__icontains=word) | Q(model__icontains=word)
                              | Q(description__icontains=word))  # fmt: skip
