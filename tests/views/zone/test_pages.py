@@ -54,6 +54,6 @@ def test_days_of_usage_and_the_api_stay_in_utc(reviewer, july):
 def test_what_is_printed_says_when_in_the_zone_of_the_page(reviewer, july):
     """Paper said UTC of the reader's own clock."""
     reviewer.cookies["zone"] = "Asia%2FTokyo"
-    printed = re.search(r"printed (\d{4}-\d\d-\d\d \d\d:\d\d) JST", words(reviewer.get("/sessions/")))
+    printed = re.search(r"saw it (\d{4}-\d\d-\d\d \d\d:\d\d) JST", words(reviewer.get("/sessions/")))
     at = datetime.strptime(f"{printed[1]} +0900", "%Y-%m-%d %H:%M %z")
     assert abs(timezone.now() - at) < timedelta(minutes=10)
