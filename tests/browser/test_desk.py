@@ -472,6 +472,7 @@ def test_keys_of_one_character_can_be_turned_off_and_stay_off(open_page, agent):
     page.keyboard.type("keyboard")
     page.get_by_role("option", name="Keyboard shortcuts").click()
     page.get_by_role("checkbox", name="Single-key shortcuts").check()
+    page.wait_for_function("localStorage.getItem('single-keys') !== 'off'")  # by a script that is imported for it
     page.keyboard.press("Escape")
     page.keyboard.press("d")
     page.locator("[data-choice=deny][open]").wait_for()
