@@ -42,7 +42,7 @@ document.addEventListener("htmx:responseError", (event) => {
 
 // The focus after an answer: focus.js, which somebody who has done nothing yet needs only where a form was refused.
 const focus = () => import("./focus.js");
-for (const done of ["keydown", "pointerdown"]) document.addEventListener(done, focus, { once: true, capture: true });
+for (const done of ["keydown", "pointerdown", "focusin"]) document.addEventListener(done, focus, { once: true, capture: true });
 if (performance.getEntriesByType("navigation")[0]?.responseStatus >= 400) focus().then(({ showWrong }) => showWrong(document.getElementById("main")));
 
 document.addEventListener("trouble", (event) => showError(event.detail)); // said by other modules of a page

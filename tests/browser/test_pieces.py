@@ -143,7 +143,8 @@ def test_after_an_interruption_keys_go_on_where_it_was_asked(open_page, scripted
 def test_a_refused_comment_leads_to_the_field_that_is_wrong(open_page, commented):
     page = open_page(path_of(commented))
     form = page.locator("#comment-form")
-    form.locator("textarea").fill("Where?")
+    with page.expect_response("**/focus*.js"):  # it comes with the first field that somebody goes to
+        form.locator("textarea").fill("Where?")
     form.locator("[name=first_seq]").fill("4000")
     form.get_by_role("button", name="Comment").click()
     expect(page.locator("#review .field-error")).to_be_visible()
