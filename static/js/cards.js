@@ -56,9 +56,11 @@ function changed({ id, status }) {
 }
 
 // The stream was away: cards that Home would not show by now tell what became of them, others are counted as they come.
-let isFirst = true; // the page has only just come
+let isFirst = true; // the page has only just come, unless it was lost before its stream first began
 async function again() {
-  if (isFirst) { isFirst = false; return; }
+  const hasJustCome = isFirst && !document.getElementById("connection").textContent;
+  isFirst = false;
+  if (hasJustCome) return;
   const answer = await fetch(location.href).catch(() => null);
   if (!answer?.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");

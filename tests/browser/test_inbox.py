@@ -400,6 +400,18 @@ def test_an_inbox_that_was_away_says_so_and_catches_up(open_page, agent, refused
     expect(page.locator(f"#row-{first.pk}")).to_contain_text("Approved")
 
 
+def test_home_that_was_lost_before_its_stream_began_catches_up(open_page, agent):
+    first = asks(session_of(agent))
+    page = open_page("/usage/")
+    page.route(STREAMS, lambda route: route.fulfill(status=502, body="Bad gateway"))
+    page.goto("/")
+    expect(page.locator("#connection")).to_contain_text("Connection lost")
+    by_ada(first)
+    page.unroute(STREAMS)
+    expect(page.locator("#connection")).to_contain_text("Back")
+    expect(page.locator(f"#approval-{first.pk}")).to_contain_text("Approved")
+
+
 def test_home_that_was_away_says_so_and_catches_up(open_page, agent, refused):
     first, second = (asks(session_of(agent), tool=f"tool_{number}") for number in range(2))
     page = open_page("/")
