@@ -22,7 +22,7 @@ async function refresh() {
   const now = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".card");
   const shown = card();
   if (!now || now.dataset.version === shown.dataset.version) return;
-  if (isBeingFilledIn(shown)) return import("./settled.js").then(({ tell }) => tell(shown, now.dataset.status));
+  if (isBeingFilledIn(shown)) return import("./settled.js").then(({ tell }) => tell(shown));
   const hadFocus = shown.contains(document.activeElement);
   shown.replaceWith(document.adoptNode(now));
   htmx.process(now);

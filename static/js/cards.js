@@ -43,7 +43,7 @@ watchCards();
 const news = new Set();
 function changed({ id, status }) {
   const card = document.getElementById(`approval-${id}`);
-  if (card && isBeingFilledIn(card)) import("./settled.js").then(({ tell }) => tell(card, status));
+  if (card && isBeingFilledIn(card)) import("./settled.js").then(({ tell }) => tell(card));
   else if (card && card.dataset.status !== status) {
     htmx.ajax("GET", `${card.dataset.piece}?place=inbox`, { source: card, target: card, swap: "outerHTML" })
       .catch(() => null); // "again" comes when the way to the server is back

@@ -1,11 +1,14 @@
 // A card that somebody fills in stays as they have it. That it was settled meanwhile stands on it, before they have written
-// all of it; the pages with cards fetch this with the first one.
+// all of it; the pages with cards fetch this with the first one, whenever something has become of the card.
 
 import { gettext } from "./words.js";
 
-export function tell(card, status) {
+export async function tell(card) {
+  const answer = await fetch(`${card.dataset.piece}?place=alone`, { headers: { "HX-Request": "true" } }).catch(() => null);
+  if (!answer?.ok || card.querySelector("button:disabled")) return; // being sent: the answer to that says what came of it
+  const now = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".card");
   card.querySelector(".card-settled")?.remove();
-  if (status === "pending" || status === "changed") return; // a vote, or a decision was taken back
+  if (!now || ["pending", "snoozed"].includes(now.dataset.status)) return; // a vote, or a decision was taken back
   const line = document.createElement("p");
   line.className = "notice is-waits card-settled";
   line.setAttribute("role", "status");

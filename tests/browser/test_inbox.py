@@ -311,6 +311,40 @@ def test_who_is_still_writing_reads_that_it_is_settled_and_keeps_the_words(open_
     expect(page.locator(".card-settled")).to_have_count(0)
 
 
+def test_what_they_send_themselves_is_not_called_too_late(open_page, agent):
+    """The stream tells of a decision before its sender has the answer."""
+    approval = asks(session_of(agent))
+    page, sent = open_page("/"), []
+    page.route("**/decision", lambda route: sent.append((route, route.fetch())))
+    page.locator(f"#approval-{approval.pk} .card-top").click()
+    page.locator("[data-choice=deny] summary").click()
+    page.locator("[data-choice=deny] textarea").fill("because it is")
+    with page.expect_response(f"**/approvals/{approval.pk}/?place=alone"):
+        page.locator("[data-choice=deny] textarea").press("Control+Enter")
+    page.wait_for_timeout(300)
+    expect(page.locator(".card-settled")).to_have_count(0)
+    route, answer = sent[0]
+    route.fulfill(response=answer)
+    expect(page.locator(f"#approval-{approval.pk}")).to_contain_text("Denied")
+
+
+def test_a_card_that_is_put_off_while_home_was_away_is_not_called_settled(open_page, agent):
+    """Home does not show it any more, but it waits."""
+    approval = asks(session_of(agent))
+    page = open_page("/")
+    page.locator(f"#approval-{approval.pk} .card-top").click()
+    page.locator("[data-choice=deny] summary").click()
+    page.locator("[data-choice=deny] textarea").fill("because it is")
+    page.context.set_offline(True)
+    expect(page.locator("#connection")).to_contain_text("Connection lost")
+    Approval.objects.update(snoozed_until=timezone.now() + timedelta(hours=1))
+    with page.expect_response(f"**/approvals/{approval.pk}/?place=alone"):
+        page.context.set_offline(False)
+    page.wait_for_timeout(300)
+    expect(page.locator(".card-settled")).to_have_count(0)
+    expect(page.locator("[data-choice=deny] textarea")).to_have_value("because it is")
+
+
 def test_time_counts_for_the_card_that_is_in_front_wherever_it_stands(open_page, agent, reviewer_member):
     looked_at, beside = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
     page = open_page("/")

@@ -108,10 +108,10 @@ async function showLed(id) {
 
 // A card that changed on the server: fetched anew, and shown where it is the one in front. One that somebody types on stays,
 // and says that it is settled.
-export async function refresh(id, status) {
+export async function refresh(id) {
   fetched.delete(id);
   if (shownId() !== id) return;
-  if (isBeingFilledIn()) return import("../settled.js").then(({ tell }) => tell(byId("card-place").querySelector(".card"), status));
+  if (isBeingFilledIn()) return import("../settled.js").then(({ tell }) => tell(byId("card-place").querySelector(".card")));
   await load([id]);
   if (shownId() === id && !isBeingFilledIn() && fetched.has(id)) put(fetched.get(id));
 }

@@ -66,7 +66,7 @@ function place(row) {
     old.replaceWith(row);
     if (picked && row.querySelector("input[type=checkbox]")) row.querySelector("input[type=checkbox]").checked = true;
     if (hadFocus) line.focus({ preventScroll: true });
-    if (changed && shownId() === id) refresh(id, row.dataset.status);
+    if (changed && shownId() === id) refresh(id);
   } else if (row.dataset.status === "pending") {
     const before = placeOf(row);
     if (before?.matches(".inbox-more")) { // it comes with the next rows, or is asked for when those that are coming are here

@@ -155,7 +155,7 @@ function refreshCard({ id, status }) {
   if (status !== "pending") import("./settled.js").then(({ unmark }) => unmark());
   const card = document.getElementById(`approval-${id}`);
   if (!card) return;
-  if (isBeingFilledIn(card)) return import("../settled.js").then(({ tell }) => tell(card, status));
+  if (isBeingFilledIn(card)) return import("../settled.js").then(({ tell }) => tell(card));
   const row = card.closest(".asked");
   if (row && status !== "pending") refreshRow(row.dataset.seq); // its edge says whether it waits, too
   else refreshById(card.id);
