@@ -17,7 +17,7 @@ from .findings import RUN, Finding, Findings, Mark, kind_key, marks_of
 from .lines import cut, ends, first_lines, first_sentence, reason
 from .secret_shapes import SHORTEST, may_hold_secret, named_in, scanned, texts_in
 
-VERSION = 3
+VERSION = 4
 PROMPTS = 5
 """Prompts of which the first sentence is kept, and the last one besides."""
 PROMPT, MESSAGE = 200, 400
