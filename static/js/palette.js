@@ -57,7 +57,7 @@ const wordsOf = (one) => [...one.childNodes].map((part) => part.textContent).joi
 // Links and buttons of the bar and of the menus of the page, as they are called there.
 function places(words) {
   const letters = words.toLowerCase();
-  const all = [...document.querySelectorAll(".nav a, .menu a, .menu button, .s-actions > a, [data-palette]")];
+  const all = [...document.querySelectorAll(".nav a, .menu a, .menu button:not(.column-choice *), .s-actions > a, [data-palette]")];
   const named = new Map();
   for (const one of all) {
     const name = (one.dataset.palette || one.getAttribute("aria-label") || wordsOf(one)).replace(/\s+/g, " ").trim();

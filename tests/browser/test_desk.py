@@ -437,6 +437,15 @@ def test_the_palette_finds_agents_and_a_session_without_a_title(open_page, agent
     page.wait_for_url("**/agents/refund-agent/")
 
 
+def test_the_palette_does_not_offer_to_move_each_column(open_page, agent):
+    session_of(agent)
+    page = open_page("/sessions/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("move cost")
+    found = page.get_by_role("dialog", name="Go to").get_by_role("option")
+    expect(found).to_have_text(["Search transcripts for “move cost”page"])
+
+
 def test_the_palette_says_how_much_it_found_and_what_is_a_page(open_page, agent):
     session = session_of(agent, "Order 4711")
     asks(session)
