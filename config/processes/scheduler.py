@@ -27,6 +27,7 @@ from config.database import pool  # noqa: E402
 from config.processes import heartbeats, part_heartbeat  # noqa: E402
 from config.processes.heartbeat_files import BEAT_SECONDS  # noqa: E402
 from config.processes.leadership import Leadership  # noqa: E402
+from sessions_app.stop_signal import StopSignal  # noqa: E402
 
 log = logging.getLogger(__name__)
 TICK_SECONDS = 0.5
@@ -106,7 +107,7 @@ class Scheduler:
         ]
         self.messages: list[Message] = []
         self._progress, self._copying = part_heartbeat.Progress(), part_heartbeat.Progress()
-        self._stop, self._writing = threading.Event(), threading.Lock()
+        self._stop, self._writing = StopSignal(), threading.Lock()
         self._began = time.monotonic()
 
     def run(self) -> None:

@@ -10,7 +10,6 @@ import os
 import signal
 import socket
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -29,6 +28,7 @@ from config.processes.heartbeat_files import BEAT_SECONDS, SILENT_SECONDS, SUPER
 from config.processes.loopback import ANY_ADDRESS, bracketed, get
 from config.processes.parts import Part
 from config.processes.system import open_lock, try_lock
+from sessions_app.stop_signal import StopSignal
 
 READY_SECONDS = 60
 WELL_SECONDS = 20.0
@@ -149,7 +149,7 @@ class Supervisor:
         self.server: postgres.Server | None = None
         self.children: list[Child] = []
         self.forker: Forker | None = None
-        self._stop = threading.Event()
+        self._stop = StopSignal()
         self._looked_at = self._beat_at = self._database_answered_at = time.monotonic()
         self._database_asked_at = 0.0
         self._sleepers = Sleepers()

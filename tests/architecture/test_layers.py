@@ -16,7 +16,8 @@ LAYERS = (
 """Parts of an app; each may import its own layer and those before it."""
 PURE = (
     "vcon_app.formats", "vcon_app.drafts", "vcon_app.registry", "vcon_app.signing", "sessions_app.rendering",
-    "sessions_app.ids", "sessions_app.retry_after", "sessions_app.drafts", "sessions_app.event_chain",
+    "sessions_app.ids", "sessions_app.retry_after", "sessions_app.stop_signal", "sessions_app.drafts",
+    "sessions_app.event_chain",
     "sessions_app.canonical", "sessions_app.row_chain", "sessions_app.policy", "sessions_app.search",
     "sessions_app.changes", "sessions_app.bill", "sessions_app.prices", "sessions_app.summary", "sessions_app.phrases",
 )  # fmt: skip

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from django.db import close_old_connections
 from sessions_app.management.arguments import add_workspace, workspace_named
 from sessions_app.management.terminal import printable
 from sessions_app.services import agents
+from sessions_app.stop_signal import StopSignal
 from vcon_app.management.progress import result_line
 from vcon_app.models import Import
 from vcon_app.services.imports.watch import Outcome, Watch
@@ -60,18 +60,18 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
     def _follow(self, watch: Watch, interval: float) -> None:
-        pause = threading.Event()
+        stop = StopSignal()
 
         def wait() -> bool:
             close_old_connections()  # a server that was restarted meanwhile is connected to again
-            return pause.wait(interval)
+            return stop.wait(interval)
 
         # Not left to KeyboardInterrupt: raised inside of a library's clean-up it is swallowed, and nobody stops.
         # A second one does not wait for the import that is under way.
         def enough(*_: Any) -> None:
-            if pause.is_set():
+            if stop.is_set():
                 raise KeyboardInterrupt
-            pause.set()
+            stop.set()
 
         before = signal.signal(signal.SIGINT, enough)
         try:
