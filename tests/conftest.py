@@ -40,6 +40,8 @@ os.environ |= {
 }
 if os.environ.setdefault("DATABASE_URL", "") == "":
     postgres.TUNING |= {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+    # Of tables that are full of what tests took back, and at any moment: those who need statistics take them.
+    postgres.TUNING |= {"autovacuum_analyze_threshold": "2000000000"}
 
 
 pytest_plugins = ["tests.fixtures"]

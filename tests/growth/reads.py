@@ -19,8 +19,9 @@ SELECT relname, CASE WHEN relname ~ '^sessions_app_(usage|agentday)change' THEN 
 FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i', 'p', 'm')
   AND pg_stat_get_xact_tuples_returned(oid) > 0
 """
-# A table of a few pages is read whole whatever indexes it has: PostgreSQL is told to use them where it can.
-PLANNED = "SET LOCAL enable_seqscan = off"
+# A table of a few pages is read whole whatever indexes it has: PostgreSQL is told to use them where it can, also in
+# statements and checks of foreign keys that this connection has a plan for.
+PLANNED = "SET LOCAL enable_seqscan = off; DISCARD PLANS"
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from django.db import connection
 
 from sessions_app.models import Session
 from sessions_app.queries.log import hits
@@ -40,11 +41,21 @@ def found_with(some, words, first, monkeypatch):
     return hits.hits_of(some, words, hits.Narrowing())
 
 
-def test_of_a_common_word_half_of_a_stretch_is_read(agent):
+@pytest.mark.parametrize("are_known", [True, False], ids=["with statistics", "by those of an empty log"])
+def test_of_a_common_word_half_of_a_stretch_is_read(agent, are_known):
     session = sessions.create(agent, by=audit.SYSTEM)
+    append(session, user("an order"))
+    take_statistics()
     append(session, *(user("a refund") for _ in range(200)))
+    if are_known:
+        take_statistics()
     with counted() as reads:
         found = hits.hits_of([session], "refund", hits.Narrowing())[session.pk]
     assert (len(found.shown), found.more) == (3, True)
     of_events = sum(rows for name, rows in reads.by_relation.items() if "event" in name)
     assert of_events == hits.FIRST
+
+
+def take_statistics() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE sessions_app_event")

@@ -20,12 +20,14 @@ POINTS = 240
 """Of a chart: of more requests it has the highest of so many stretches."""
 CONTEXT = Coalesce("input_tokens", 0) + Coalesce("cache_read_tokens", 0) + Coalesce("cache_write_tokens", 0)
 
-# A response begins when what it answers was there: a message of a person, a result, a summary.
+# A response begins when what it answers was there: a message of a person, a result, a summary. Each stretch by itself,
+# as in ``hits.EVENTS``.
 BEFORE = f"""
 SELECT r.seq, e.seq, e.kind, e.at, e.depth
-FROM unnest(%s::int[]) AS r (seq)
-JOIN sessions_app_event e ON e.session_id = %s AND e.seq BETWEEN r.seq - {BACK} AND r.seq
-ORDER BY r.seq, e.seq DESC
+FROM unnest(%s::int[]) AS r (seq) CROSS JOIN LATERAL (
+    SELECT * FROM sessions_app_event WHERE session_id = %s AND seq BETWEEN r.seq - {BACK} AND r.seq
+    ORDER BY seq OFFSET 0
+) AS e ORDER BY r.seq, e.seq DESC
 """
 ANSWERED = frozenset({"user_message", "tool_result", "compaction"})
 

@@ -34,11 +34,13 @@ ROWS = """
 SELECT first_seq, last_seq FROM countersign_search_rows(%s::tsquery, NULL)
 WHERE session_id = %s AND first_seq > 0 AND last_seq > %s ORDER BY first_seq
 """
+# Each stretch by itself, as in ``hits.EVENTS``.
 EVENTS = f"""
 SELECT e.seq, e.kind, e.turn, e.tool_name, e.actor_kind, e.actor_name, {TEXT}
-FROM unnest(%s::int[], %s::int[]) AS wanted (first, last)
-JOIN sessions_app_event e ON e.session_id = %s AND e.seq BETWEEN greatest(first, %s) AND last
-ORDER BY e.seq
+FROM unnest(%s::int[], %s::int[]) AS wanted (first, last) CROSS JOIN LATERAL (
+    SELECT * FROM sessions_app_event WHERE session_id = %s AND seq BETWEEN greatest(first, %s) AND last
+    ORDER BY seq OFFSET 0
+) AS e ORDER BY e.seq
 """
 Range = tuple[int, int]
 
