@@ -48,7 +48,7 @@ if (performance.getEntriesByType("navigation")[0]?.responseStatus >= 400) focus(
 document.addEventListener("trouble", (event) => showError(event.detail)); // said by other modules of a page
 
 document.addEventListener("click", (event) => {
-  for (const menu of document.querySelectorAll("details.account[open], details.dropdown[open]")) {
+  for (const menu of document.querySelectorAll("details:is(.account, .dropdown)[open]")) {
     if (!menu.contains(event.target)) menu.open = false;
   }
   const copy = event.target.closest("button[data-copy]");
@@ -57,7 +57,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
-    const menu = document.querySelector("details.account[open], details.dropdown[open]");
+    const menu = document.querySelector("details:is(.account, .dropdown)[open]");
     if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
     else if (event.target.type === "search") event.target.blur(); // what / entered is left again: keys walk rows
   }
@@ -66,11 +66,9 @@ document.addEventListener("keydown", (event) => {
   if (key === "/") {
     const search = document.querySelector("input[type=search]");
     if (search) { event.preventDefault(); search.focus(); search.select(); }
-  } else if (key === "j" || key === "k") {
-    step(key === "j" ? 1 : -1);
-  } else if (key === "x") {
-    choose();
-  }
+  } else if (key === "j") step(1);
+  else if (key === "k") step(-1);
+  else if (key === "x") choose();
 });
 
 // Ctrl + K and ? on pages that have them. Their code comes when they are asked for first; the field is there at once.
@@ -120,9 +118,10 @@ function step(by) {
 // x chooses the row, where rows can be chosen.
 const choose = () => document.activeElement.closest("[data-row]")?.closest("tr")?.querySelector("input[type=checkbox]")?.click();
 
-if (!navigator.clipboard) import("./clipboard.js");
+const clipboard = !navigator.clipboard && import("./clipboard.js");
 async function copyFrom(button) {
   const source = document.getElementById(button.dataset.copy);
+  await clipboard;
   await navigator.clipboard.writeText(source.value ?? source.textContent.trim());
   const label = button.textContent;
   button.textContent = gettext("Copied");
