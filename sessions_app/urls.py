@@ -56,6 +56,7 @@ session_urls = [
     path("sessions/lens", lenses.choose, name="lens-choice"),
     path("sessions/strips", strip.small, name="session-strips"),
     path("sessions/views/", saved_views.save, name="view-save"),
+    path("sessions/views/<uuid:view_id>/rename/", saved_views.rename, name="view-rename"),
     path("sessions/views/<uuid:view_id>/remove/", saved_views.remove, name="view-remove"),
     path("sessions/columns/", saved_views.columns, name="list-columns"),
     path("sessions/columns/widths/", saved_views.widths, name="list-widths"),

@@ -52,7 +52,7 @@ LITERALLY = {
     "/api/v1/sessions/{session_id}/requests": {"get"},
     "/api/v1/saved-views": {"get", "post"},
     "/api/v1/search": {"get"},
-    "/api/v1/saved-views/{view_id}": {"delete"},
+    "/api/v1/saved-views/{view_id}": {"patch", "delete"},
     "/api/v1/sessions/{session_id}/assign": {"post"},
     "/api/v1/reviews": {"get"},
     "/api/v1/finding-rules": {"get", "patch"},

@@ -16,7 +16,7 @@ from ..idempotency import once
 from ..paging import Cursor, Limit, Page, keyset
 from ..parsing import reply
 from ..problems import not_found
-from ..schemas.reviews import NewSavedView, SavedView
+from ..schemas.reviews import NewSavedView, SavedView, SavedViewChange
 from .reviews import member_of
 
 router = Router(tags=["reviews"])
@@ -46,12 +46,25 @@ def save_view(request: HttpRequest, new: NewSavedView) -> HttpResponse:
     return reply(SavedView.from_row(made, member.pk), 201)
 
 
+@router.patch("/saved-views/{uuid:view_id}", auth=reader, response=SavedView)
+def rename_view(request: HttpRequest, view_id: UUID, change: SavedViewChange) -> HttpResponse:
+    """Give a view another name: one's own, or as an admin a shared one. 403 for keys; 422 for a name that is taken."""
+    member, view = member_of(request), _view(request, view_id)
+    renamed = saved_views.rename(view, member, change.name, by=request.auth.actor)
+    return reply(SavedView.from_row(renamed, member.pk))
+
+
 @router.delete("/saved-views/{uuid:view_id}", auth=reader, response={204: None})
 def remove_view(request: HttpRequest, view_id: UUID) -> HttpResponse:
     """Forget a view: one's own, or as an admin a shared one. 403 for keys."""
-    member = member_of(request)
+    member, view = member_of(request), _view(request, view_id)
+    saved_views.remove(view, member, by=request.auth.actor)
+    return HttpResponse(status=204)
+
+
+def _view(request: HttpRequest, view_id: UUID) -> models.SavedView:
+    """A view that whoever asks may use; 404 otherwise."""
     view = models.SavedView.objects.filter(_seen(request), pk=view_id).first()
     if view is None:
         raise not_found("saved view")
-    saved_views.remove(view, member, by=request.auth.actor)
-    return HttpResponse(status=204)
+    return view

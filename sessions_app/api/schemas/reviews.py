@@ -127,6 +127,10 @@ class NewSavedView(Body):
     shared: bool = False
 
 
+class SavedViewChange(Body):
+    name: Annotated[str, Field(min_length=1, max_length=saved_views.MOST_NAME)]
+
+
 class Review(BaseModel):
     """Everything that people say of a session."""
 

@@ -27,9 +27,7 @@ def save(member: Member, name: str, query: str, *, shared: bool, by: audit.Actor
     """
     if shared:
         require(member, Role.REVIEWER)
-    name = " ".join(text(name).split())
-    if not 0 < len(name) <= MOST_NAME:
-        raise Refused("name", f"the name has {len(name)} characters; use 1 to {MOST_NAME}")
+    name = _named(name)
     kept = QueryDict(text(query).strip().removeprefix("?"), mutable=True)
     for place in PLACES:
         kept.pop(place, None)
@@ -56,16 +54,48 @@ def save(member: Member, name: str, query: str, *, shared: bool, by: audit.Actor
 
 
 @transaction.atomic
+def rename(view: SavedView, member: Member, name: str, *, by: audit.Actor) -> SavedView:
+    """Give a view another name: one's own, or as an admin a shared one.
+
+    Raises ``NotAllowed``, and ``Refused`` where its maker has another view of that name.
+    """
+    _require_its_maker(view, member)
+    before, view.name = view.name, _named(name)
+    try:
+        with transaction.atomic():
+            changed = SavedView.objects.filter(pk=view.pk).update(name=view.name)
+    except IntegrityError:
+        theirs = "you have" if view.member_id == member.pk else f"{view.made_by} has"
+        raise Refused("name", f'{theirs} a view "{view.name}" already; remove that one first') from None
+    if changed and view.is_shared and view.name != before:
+        audit.record(
+            view.workspace_id, by, "saved_view.renamed", subject=("saved_view", view.pk), name=view.name, was=before
+        )
+    return view
+
+
+@transaction.atomic
 def remove(view: SavedView, member: Member, *, by: audit.Actor) -> None:
     """Forget a view: one's own, or as an admin a shared one. A second time changes nothing. Raises ``NotAllowed``."""
-    is_admin = view.is_shared and Role(member.role).covers(Role.ADMIN)
-    if view.member_id != member.pk and not is_admin:
-        raise NotAllowed("this view is somebody else's; they remove it, or an admin does")
+    _require_its_maker(view, member)
     if SavedView.objects.filter(pk=view.pk).delete()[0] and view.is_shared:
         audit.record(
             view.workspace_id, by, "saved_view.removed", subject=("saved_view", view.pk), name=view.name,
             query=view.query,
         )  # fmt: skip
+
+
+def _named(name: str) -> str:
+    name = " ".join(text(name).split())
+    if not 0 < len(name) <= MOST_NAME:
+        raise Refused("name", f"the name has {len(name)} characters; use 1 to {MOST_NAME}")
+    return name
+
+
+def _require_its_maker(view: SavedView, member: Member) -> None:
+    is_admin = view.is_shared and Role(member.role).covers(Role.ADMIN)
+    if view.member_id != member.pk and not is_admin:
+        raise NotAllowed("this view is somebody else's; they change it, or an admin does")
 
 
 def choose_columns(member: Member, names: Sequence[str], known: Sequence[str]) -> None:

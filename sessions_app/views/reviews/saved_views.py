@@ -55,17 +55,38 @@ def save(request: access.DeskRequest) -> HttpResponse:
 
 @require_POST
 @access.viewer
+def rename(request: access.DeskRequest, view_id: UUID) -> HttpResponse:
+    """Give a view another name."""
+    view = _view(request, view_id)
+    try:
+        saved_views.rename(view, request.member, request.POST.get("name", ""), by=access.actor(request))
+    except Refused as refused:
+        messages.error(request, gettext("The view keeps its name: %(refused)s.") % {"refused": refused})
+    except NotAllowed as refused:
+        raise PermissionDenied(f"{refused}.") from None
+    else:
+        messages.success(request, gettext("The view is called %(name)s now.") % {"name": view.name})
+    return _back(request.POST.get("query", ""))
+
+
+@require_POST
+@access.viewer
 def remove(request: access.DeskRequest, view_id: UUID) -> HttpResponse:
     """Forget a view."""
-    view = access.one(SavedView.objects.all(), request, view_id)
-    if not view.is_shared and view.member_id != request.member.pk:
-        raise PermissionDenied(gettext("This view is somebody else's."))
+    view = _view(request, view_id)
     try:
         saved_views.remove(view, request.member, by=access.actor(request))
     except NotAllowed as refused:
         raise PermissionDenied(f"{refused}.") from None
     messages.success(request, gettext("The view %(name)s is removed.") % {"name": view.name})
     return _back(request.POST.get("query", ""))
+
+
+def _view(request: access.DeskRequest, view_id: UUID) -> SavedView:
+    view = access.one(SavedView.objects.all(), request, view_id)
+    if not view.is_shared and view.member_id != request.member.pk:
+        raise PermissionDenied(gettext("This view is somebody else's."))
+    return view
 
 
 @require_POST

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from sessions_app.encryption import Unreadable
 from sessions_app.models import NoticeChoice, PushSubscription
+from sessions_app.queries.notices import gone_browsers
 from sessions_app.rendering import numbers
 from sessions_app.services.notices import choices, push_keys
 from sessions_app.services.people import mail
@@ -40,7 +41,7 @@ def choice(request: access.DeskRequest) -> HttpResponse:
         "chosen": chosen, "risks": choices.LEAST, "problem": problem, "can_mail": mail.reaches(member.user),
         "email": member.user.email, "configured": settings.EMAIL_CONFIGURED,
         "digests": [(minutes, numbers.duration(minutes * 60_000)) for minutes in choices.DIGESTS],
-        "browsers": browsers, "public_key": _public_key(),
+        "browsers": browsers, "gone": gone_browsers(member, browsers), "public_key": _public_key(),
     }  # fmt: skip
     return render(request, "settings/notices.html", context, status=422 if problem else 200)
 

@@ -53,6 +53,7 @@ WRITES: list[tuple[str, str, dict[str, Any]]] = [
     ("PATCH", "sessions/{session}/comments/{comment}", {"resolved": True}),
     ("DELETE", "sessions/{session}/comments/{comment}", {}),
     ("POST", "saved-views", {"name": "Mine"}),
+    ("PATCH", "saved-views/{view}", {"name": "Ours"}),
     ("DELETE", "saved-views/{view}", {}),
     ("POST", "sessions/{session}/assign", {"assignee_id": None}),
     ("POST", "reviews/queues", {"name": "All"}),
@@ -148,6 +149,11 @@ def test_views_are_saved_shared_and_removed_by_those_who_may(rosa, boss, viewer,
     assert [one["name"] for one in reader.all("saved-views")] == ["Ours", "Mine"]
     assert [one["name"] for one in viewer.all("saved-views")] == ["Ours"], "a key sees what is shared"
     assert stranger.all("saved-views") == []
+    refused(boss.patch(f"saved-views/{mine['id']}", {"name": "Bosses"}), 404)
+    refused(reader.patch(f"saved-views/{ours['id']}", {"name": "Readers"}), 403)
+    assert ok(boss.patch(f"saved-views/{ours['id']}", {"name": "All of ours"}))["own"] is False
+    assert ok(rosa.patch(f"saved-views/{ours['id']}", {"name": " All  ours "}))["name"] == "All ours"
+    refused(reader.patch(f"saved-views/{mine['id']}", {"name": "Mine", "query": "a=b"}), 422)
     refused(boss.send("DELETE", f"saved-views/{mine['id']}", b""), 404)
     refused(reader.send("DELETE", f"saved-views/{ours['id']}", b""), 403)
     assert boss.send("DELETE", f"saved-views/{ours['id']}", b"").status_code == 204

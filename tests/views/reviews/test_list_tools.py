@@ -97,6 +97,26 @@ def test_a_view_is_saved_shared_replaced_and_removed(reviewer, viewer, three):
     ]  # fmt: skip
 
 
+def test_a_view_gets_another_name(reviewer, viewer, admin, three):
+    for name in ("Bad ones", "Slow ones"):
+        reviewer.post("/sessions/views/", {"name": name, "query": "?has_errors=true", "shared": "on"})
+    viewer.post("/sessions/views/", {"name": "Mine"})
+    bad, mine = SavedView.objects.get(name="Bad ones"), SavedView.objects.get(name="Mine")
+    rename = f"/sessions/views/{bad.pk}/rename/"
+    assert viewer.post(rename, {"name": "Worse"}).status_code == 403
+    assert admin.post(f"/sessions/views/{mine.pk}/rename/", {"name": "Worse"}).status_code == 403
+    assert reviewer.post(rename, {"name": " The  worst ", "query": "status=idle"}).url == "/sessions/?status=idle"
+    assert "The view is called The worst now." in words(reviewer.get("/sessions/"))
+    admin.post(rename, {"name": "Slow ones"})
+    assert 'Rosa has a view "Slow ones" already' in words(admin.get("/sessions/"))
+    reviewer.post(rename, {"name": "  "})
+    assert "The view keeps its name: the name has 0 characters" in words(reviewer.get("/sessions/"))
+    bad.refresh_from_db()
+    assert (bad.name, bad.query, bad.is_shared) == ("The worst", "has_errors=true", True)
+    [entry] = AuditEntry.objects.filter(action="saved_view.renamed")
+    assert (entry.details["was"], entry.details["name"]) == ("Bad ones", "The worst")
+
+
 def test_a_viewer_keeps_views_and_shares_none(viewer):
     assert viewer.post("/sessions/views/", {"name": "Mine", "query": "?tag=vip"}).status_code == 302
     assert viewer.post("/sessions/views/", {"name": "Ours", "query": "", "shared": "on"}).status_code == 403
@@ -118,10 +138,11 @@ def test_a_view_with_a_filter_of_another_version_names_it(reviewer, three):
     assert SavedView.objects.get().query == "colour=red&has_errors=false"
 
 
-def test_nobody_sees_or_removes_a_view_of_another_workspace(charlie, reviewer):
+def test_nobody_sees_or_changes_a_view_of_another_workspace(charlie, reviewer):
     reviewer.post("/sessions/views/", {"name": "Ours", "query": "", "shared": "on"})
     assert "Ours" not in words(charlie.get("/sessions/"))
-    assert charlie.post(f"/sessions/views/{SavedView.objects.get().pk}/remove/").status_code == 404
+    for change in ("remove", "rename"):
+        assert charlie.post(f"/sessions/views/{SavedView.objects.get().pk}/{change}/").status_code == 404
 
 
 def test_columns_are_each_members_own(reviewer, viewer, three):
