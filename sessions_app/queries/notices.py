@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
-from sessions_app.models import OutgoingMessage, OutgoingWebhook, PushSubscription, SlackInstallation
+from sessions_app.models import (
+    AuditEntry,
+    Member,
+    OutgoingMessage,
+    OutgoingWebhook,
+    PushSubscription,
+    SlackInstallation,
+)
 
 PATIENCE = timedelta(minutes=5)
 """So long a receiver may fail before the operator is told: many are away for a moment."""
 MOST_TOLD = 20
+GONE_FOR = timedelta(days=30)
+"""So long a member is told that a browser of theirs is notified no more."""
 
 
 def outgoing_webhooks(workspace_id: UUID) -> QuerySet[OutgoingWebhook]:
@@ -42,6 +53,26 @@ def receivers_that_fail() -> list[str]:
     if browsers := PushSubscription.objects.exclude(problem="").count():
         found.append(f"{browsers} browsers could not be told of what they were last sent")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class GoneBrowser:
+    """A browser that was removed because its push service said that it is gone; its member may still count on it."""
+
+    browser: str
+    service: str
+    at: datetime
+
+
+def gone_browsers(member: Member, browsers: Iterable[PushSubscription]) -> list[GoneBrowser]:
+    """The newest first; without those of a name that one of ``browsers`` has, which was added since."""
+    entries = AuditEntry.objects.filter(
+        workspace_id=member.workspace_id, action="push_subscription.gone", details__member_id=str(member.pk),
+        at__gt=timezone.now() - GONE_FOR,
+    ).order_by("-seq")[:MOST_TOLD]  # fmt: skip
+    added = {browser.browser: browser.made_at for browser in browsers}
+    gone = [GoneBrowser(one.details["browser"], one.details["push_service"], one.at) for one in entries]
+    return [one for one in gone if one.browser not in added or added[one.browser] < one.at]
 
 
 def _time(at: datetime | None) -> str:

@@ -78,7 +78,8 @@ def remove(subscription: PushSubscription) -> None:
 def lose(subscription: PushSubscription) -> None:
     """Its push service says that the browser is gone. Nobody did that here, so the audit log says it."""
     if PushSubscription.objects.filter(pk=subscription.pk).delete()[0]:  # two workers may be told so
-        _audit(subscription, "push_subscription.gone", audit.SYSTEM, member=text(str(subscription.member)))
+        member = subscription.member
+        _audit(subscription, "push_subscription.gone", audit.SYSTEM, member=text(str(member)), member_id=str(member.pk))
 
 
 @transaction.atomic

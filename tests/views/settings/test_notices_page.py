@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import NoticeChoice, PushKey, PushSubscription
-from sessions_app.services.notices import push_keys
+from sessions_app.services.notices import push_keys, subscriptions
 from tests.fakes.push_service import Browser
 
 from ..build import words
@@ -30,6 +30,19 @@ def test_a_browser_is_added_listed_and_removed(reviewer, form):
     mine = PushSubscription.objects.get()
     reviewer.post(f"{ADD}{mine.pk}/remove/")
     assert not PushSubscription.objects.exists() and "None of your browsers" in words(reviewer.get(PAGE))
+
+
+def test_a_browser_that_is_gone_is_told_to_its_member_until_it_is_there_again(reviewer, admin, form):
+    for client in (reviewer, admin):
+        client.post(ADD, form | {"endpoint": f"https://push.example.com/{id(client)}"}, headers={"User-Agent": SAFARI})
+    gone = PushSubscription.objects.get(member__role="reviewer")
+    subscriptions.lose(gone)
+    told = words(reviewer.get(PAGE))
+    assert "Safari on macOS was removed just now : push.example.com said that it is gone." in told
+    assert "None of your browsers shows notices" in told
+    assert "was removed" not in words(admin.get(PAGE))
+    reviewer.post(ADD, form, headers={"User-Agent": SAFARI})
+    assert "was removed" not in words(reviewer.get(PAGE))
 
 
 def test_the_page_has_the_key_that_browsers_are_bound_to(reviewer):
