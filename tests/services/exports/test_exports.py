@@ -162,6 +162,23 @@ def test_a_product_graph_holds_the_sub_agents_too_when_they_are_asked_for(worksp
     assert informed == {("child", imported_session.external_id), ("grandchild", "child")}
 
 
+@pytest.mark.parametrize("levels", [100, 101])
+def test_sub_agents_are_nested_a_hundred_deep_and_no_deeper(agent, session, levels):
+    above = session
+    for number in range(levels):
+        append(above, user(f"Level {number}"))
+        above = Session.objects.create(
+            workspace=agent.workspace, agent=agent, parent=above, title=f"Level {number + 1}", external_id=f"{number}"
+        )
+    append(above, user("The last"))
+    made = export(session, "vcon", options={"children": "true"})
+    if levels == 100:
+        assert all(f"Level {number}".encode() in content(made) for number in range(levels))
+    else:
+        assert made.status == Export.Status.FAILED
+        assert 'more than 100 sub-agents are nested in each other; export "Level 101" by itself' in made.error
+
+
 def test_a_name_is_made_of_the_title(session):
     session.title = "../../Mend the <clock>!"
     session.save()

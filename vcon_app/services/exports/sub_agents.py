@@ -12,6 +12,10 @@ from vcon_app.formats.vcon.trace import NATIVE
 
 from ...queries.log_reader import LogEvents
 
+MOST_DEEP = 100
+"""Levels of sub-agents in one log. Agents nest a handful; each level is a generator in the one above it, and the names
+of its events are longer by an id."""
+
 
 def children_of(session: Session) -> list[Session]:
     """The sessions that this one started itself, the earliest first."""
@@ -38,7 +42,15 @@ class NestedEvents:
     """
 
     def __init__(self, session: Session, above: frozenset[UUID] = frozenset()) -> None:
-        """``above``: the sessions in whose logs this one stands; see ``descendants_of``."""
+        """``above``: the sessions in whose logs this one stands; see ``descendants_of``.
+
+        Raises ``ValueError`` where they are more than ``MOST_DEEP``.
+        """
+        if len(above) > MOST_DEEP:
+            raise ValueError(
+                f'more than {MOST_DEEP} sub-agents are nested in each other; export "{session}" by itself, and leave '
+                "sub-agents out of this export"
+            )
         self._session = session
         self._own = LogEvents(session)
         path = above | {session.pk}
