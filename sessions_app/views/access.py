@@ -39,7 +39,12 @@ WORKSPACE_KEY = "workspace"
 class Deleted(str):
     """Why a page is not there, of something that was: the message of its ``Http404``, which the page gets as it is."""
 
-    was_deleted = True
+    subject_id: UUID
+
+    def __new__(cls, told: str, subject_id: UUID) -> Deleted:
+        made = super().__new__(cls, told)
+        made.subject_id = subject_id
+        return made
 
 
 class DeskRequest(HttpRequest):
@@ -175,5 +180,5 @@ def _missing(model: type[Model], request: DeskRequest, id_: UUID) -> NoReturn:
     noun = label(str(model._meta.verbose_name))
     if gone := erasure.tombstone_of(request.member.workspace_id, id_):
         told = _("This %(noun)s was deleted on %(day)s.") % {"noun": noun, "day": f"{gone.at:%Y-%m-%d}"}
-        raise Http404(Deleted(told))
+        raise Http404(Deleted(told, id_))
     raise Http404(_("There is no such %(noun)s in this workspace.") % {"noun": noun})

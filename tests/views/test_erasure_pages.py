@@ -23,7 +23,7 @@ PAGES = [
 ]  # fmt: skip
 
 
-def test_it_is_on_no_page_afterwards(admin, seen):
+def test_it_is_on_no_page_afterwards(admin, reviewer, seen):
     client = admin
     before = {path for path in PAGES if "ylophone" in client.get(path).content.decode().replace("q=xylophone", "")}
     assert {"/", "/sessions/", "/approvals/", "/usage/?by=session", "/usage/calls/"} <= before
@@ -36,6 +36,10 @@ def test_it_is_on_no_page_afterwards(admin, seen):
         assert str(seen.pk) not in shown and "Xylophone" not in shown, path
     gone = client.get(reverse("session-detail", args=[seen.agent_id, seen.pk]))
     assert gone.status_code == 404 and "This session was deleted on" in gone.content.decode()
+    assert "<h1>Deleted</h1>" in gone.content.decode()
+    assert f'href="{reverse("tombstone", args=[seen.pk])}"' in gone.content.decode()
+    other = reviewer.get(reverse("session-detail", args=[seen.agent_id, seen.pk])).content.decode()
+    assert "This session was deleted on" in other and "tombstone" not in other and "/audit/deleted/" not in other
     assert client.get(reverse("approval-detail", args=[approval.pk])).status_code == 404
 
 
