@@ -62,7 +62,7 @@ class Leak(BaseModel):
     seq: int | None = Field(description="the event that stands there")
     words: str
     source: str = Field(description="where it was removed: the seq of an event, or a part of the whole")
-    rule: Rule = Field(description="removes that place, too")
+    rule: Rule | None = Field(description="removes that place, too; null: no rule does, it can only be accepted")
 
 
 class Redaction(BaseModel):

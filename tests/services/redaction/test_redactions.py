@@ -123,6 +123,27 @@ def test_party_name_said_in_the_text_is_a_leak(workspace):
     assert [(leak["words"], leak["seq"]) for leak in held.leaks] == [("annika", 1)]
 
 
+def test_the_desks_word_for_how_a_session_stands_is_no_leak(session):
+    append(session, user("Book it"), call("c1"), result("c1", text="Completed"))
+    Session.objects.filter(pk=session.pk).update(phase="completed")
+    done = make(session, {"what": "result"})
+    assert content(done)["analysis"][0]["body"]["session"]["x-session"]["phase"] == "completed"
+    assert redactions.state_of(done) == "ready"
+
+
+def test_of_an_agents_name_no_rule_is_told_that_would_not_remove_it(session):
+    session.agent.name = "Annika"
+    session.agent.save()
+    append(session, user("Ask Annika"), event("agent_message", text="I did", actor_kind="agent", actor_name="Annika"))
+    held = make(session, {"what": "containing", "words": "Annika"})
+    by_place = {leak["pointer"]: leak["rule"] for leak in held.leaks}
+    assert by_place["/parties/1/name"] is None
+    again = make(session, *redactions.rules_for_leaks(held))
+    assert {leak["rule"] and leak["rule"]["what"] for leak in again.leaks} <= {None, "event"}
+    last = make(session, *redactions.rules_for_leaks(again))
+    assert redactions.rules_for_leaks(last) == last.rules, "there is nothing more to choose"
+
+
 def test_redacted_file_is_written_again_after_cleanup_though_the_session_grew(session):
     append(session, user("Keep this"), user("Remove this secret"))
     done = make(session, {"what": "text", "seq": 2})

@@ -12,7 +12,6 @@ from django.db import transaction
 
 from sessions_app.models import Session
 from sessions_app.services import audit
-from vcon_app.formats.vcon import redacting
 from vcon_app.models import Export, Redaction
 from vcon_app.signing.keys import Anchor
 
@@ -112,8 +111,6 @@ _WHY = {
 
 
 def rules_for_leaks(redaction: Redaction) -> list[Rule]:
-    """The rules of a redaction, and those that remove what was found in its file; an event as a whole at the last."""
-    more = [leak["rule"] for leak in redaction.leaks]
-    doubled = [rule for rule in more if rule in redaction.rules and "seq" in rule]
-    more += [{"what": redacting.EVENT, "seq": rule["seq"]} for rule in doubled]
+    """The rules of a redaction, and those that remove what was found in its file."""
+    more = [leak["rule"] for leak in redaction.leaks if leak["rule"]]
     return list({tuple(sorted(rule.items())): rule for rule in [*redaction.rules, *more]}.values())

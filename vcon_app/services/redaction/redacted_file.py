@@ -63,7 +63,8 @@ def _finish(export: Export, redaction: Redaction, prepared: Prepared, content: b
     is_new = export.finished_at is None
     redaction.counts = prepared.counts
     redaction.leak_count, redaction.unchecked = len(leaks), prepared.removed.unchecked
-    redaction.leaks = storable(_described(leaks[:LISTED_LEAKS], prepared, content, options)) if leaks else []
+    described = _described(leaks[:LISTED_LEAKS], redaction.rules, prepared, content, options) if leaks else []
+    redaction.leaks = storable(described)
     with transaction.atomic():
         redaction.save(update_fields=["counts", "leak_count", "unchecked", "leaks"])
         if is_new:  # a file that is written again after a day is no new redaction
@@ -78,17 +79,24 @@ def _finish(export: Export, redaction: Redaction, prepared: Prepared, content: b
             )
 
 
-def _described(leaks: list[Leak], prepared: Prepared, content: bytes, options: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each place with the event that stands there, and the rule that would remove it, too."""
+def _described(
+    leaks: list[Leak], rules: list[Rule], prepared: Prepared, content: bytes, options: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Each place with the event that stands there, and the rule beside ``rules`` that would remove it, if one does."""
     document = orjson.loads(content)
     where = Where(prepared.session, prepared.events, options, document)
-    return [
-        {**asdict(leak), "seq": (seq := where.event(leak.pointer)), "rule": _rule(leak, seq, where)} for leak in leaks
-    ]
+    described = []
+    for leak in leaks:
+        seq = where.event(leak.pointer)
+        rule = _rule(leak, seq, where, document)
+        if rule in rules:  # by which the file was made: that place stands all the same
+            rule = {"what": redacting.EVENT, "seq": seq} if seq is not None else None
+        described.append({**asdict(leak), "seq": seq, "rule": None if rule in rules else rule})
+    return described
 
 
-def _rule(leak: Leak, seq: int | None, where: Where) -> Rule:
-    """What removes a place that still says it."""
+def _rule(leak: Leak, seq: int | None, where: Where, document: dict[str, Any]) -> Rule | None:
+    """What removes a place that still says it. None: an agent's name, which no rule removes."""
     parts = leak.pointer.split("/")[1:]
     if seq is not None:
         member = _MEMBER.match(leak.pointer)
@@ -98,7 +106,10 @@ def _rule(leak: Leak, seq: int | None, where: Where) -> Rule:
     if parts[0] == "subject":
         return {"what": redacting.TITLE}
     if parts[0] == "parties":
-        return {"what": redacting.ENVIRONMENT if "environment" in parts else redacting.PEOPLE}
+        if "environment" in parts:
+            return {"what": redacting.ENVIRONMENT}
+        is_agent = document["parties"][int(parts[1])].get("role") == "agent"
+        return None if is_agent else {"what": redacting.PEOPLE}
     for name in (redacting.SUMMARY, redacting.ENVIRONMENT):
         if name in parts:
             return {"what": name}

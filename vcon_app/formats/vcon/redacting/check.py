@@ -143,6 +143,8 @@ def _places(document: Json, pointer: str) -> Iterator[tuple[str, str]]:
                     yield place, name
                 if is_ours and name == extension.ORIGIN:
                     stack.append((place, origins.names_in(inner)))
+                elif is_ours and name == extension.SESSION:
+                    stack.append((place, extension.without_phase(inner)))
                 elif not (is_ours and name in FIXED):
                     stack.append((place, inner))
             yield from _decoded(value, at)

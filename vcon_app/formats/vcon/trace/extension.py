@@ -63,6 +63,13 @@ def session_member(session: SessionDraft) -> dict[str, Json]:
     return told | {"agent_name": session.agent_name, "model": session.model, "metadata": session.metadata}
 
 
+def without_phase(value: Json) -> Json:
+    """What ``x-session`` says but for the phase: a word of ours, which nobody said in the session."""
+    if not isinstance(value, dict):
+        return value
+    return {name: one for name, one in value.items() if name != "phase" or one not in PHASES}
+
+
 def restore_session(draft: SessionDraft, value: Json) -> SessionDraft:
     """The draft with what ``x-session`` says of it."""
     members = dict_of(value)
