@@ -85,6 +85,11 @@ class Latencies:
     total: Latency | None = None
 
 
+def most_sessions(parts: int) -> int:
+    """How many sessions a sample of so many days or months is of at most."""
+    return max(SESSIONS, LEAST * min(parts, MOST_PARTS))
+
+
 def latencies(
     workspace_id: UUID, parts: list[tuple[date, date]], *, agent: str = "", origin: str = "", tag: str = ""
 ) -> Latencies:  # fmt: skip

@@ -351,7 +351,7 @@ def _latency(view: View) -> Drawn:
     drawn.note = gettext(
         "How long model requests took, from what they answer to the end of the response, by when their session began:"
         " measured on a sample, the last %(requests)s requests of at most %(sessions)s sessions, the newest of each."
-    ) % {"requests": latencies.REQUESTS, "sessions": latencies.SESSIONS}
+    ) % {"requests": latencies.REQUESTS, "sessions": latencies.most_sessions(len(parts))}
     return drawn
 
 

@@ -78,6 +78,12 @@ def test_the_picture_has_a_table_by_model_that_leads_to_sessions(viewer, agent, 
     assert "/sessions/?" in answer.content.decode().split("The chart as a table")[1].split("from=2026-03-02")[0][-200:]
 
 
+def test_the_picture_of_many_days_says_how_many_sessions_it_looked_at(viewer, agent, monkeypatch):
+    monkeypatch.setattr(latencies, "SESSIONS", 1)  # less than the two of each day
+    talk(agent, "m", [1])
+    assert "at most 2 sessions" in words(viewer.get("/usage/?picture=latency&from=2026-03-01&to=2026-03-05"))
+
+
 def test_of_another_workspace_nothing_is_counted(charlie, agent):
     talk(agent, "hush", [1])
     assert "hush" not in words(charlie.get("/usage/?picture=latency&from=2026-03-01&to=2026-03-05"))
