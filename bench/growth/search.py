@@ -51,12 +51,12 @@ def main() -> None:
             ("tsvector of each event, no GIN", "", lambda c: _run(c, EACH)),
             ("tsvector of each event, GIN", "on", lambda c: _run(c, EACH)),
             ("the same with parts of paths", "on", lambda c: _run(c, BY_PATH)),
-            ("words with positions, rows of 64 events", "on", lambda c: _write(c, _placed(c, 64))),
+            ("words with positions, 64 events a row", "on", lambda c: _write(c, _placed(c, 64))),
             *(
-                (f"words without positions, rows of {size} events", "on", lambda c, size=size: _write(c, _bare(c, size)))  # type: ignore[misc]
+                (f"words without positions, {size} events a row", "on", lambda c, size=size: _write(c, _bare(c, size)))  # type: ignore[misc]
                 for size in (32, 64, 128, 256)
             ),
-            ("words without positions, rows of 64 events, no pending list", "off", lambda c: _write(c, _bare(c, 64))),
+            ("words without positions, 64 events a row, no pending list", "off", lambda c: _write(c, _bare(c, 64))),
         ]
         rows = [(name, *_measured(connection, gin, way, chosen)) for name, gin, way in variants]
     print(table(HEAD, rows))
