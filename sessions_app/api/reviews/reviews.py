@@ -1,6 +1,7 @@
 """Reviews: verdicts and comments of people, rubrics, queues.
 
-A verdict, a comment and a place in a queue are a person's: keys of whatever role read them, and give none (403).
+A verdict, a comment and a place in a queue are a person's: keys read them (not those of the role agent, nor of one
+agent), and no key gives any (403).
 """
 
 from __future__ import annotations
