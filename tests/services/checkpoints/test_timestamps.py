@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
+import subprocess
 
 import pytest
 
 from sessions_app.models import CheckpointPublication
 from tests.fakes.timestamp_authority import Authority, serving
+from tests.places import DOCS
 from tests.services.build import append, event
 from vcon_app.services.checkpoints import making, publishing, timestamps
 from vcon_app.services.checkpoints.verification import Outside, verify_all
@@ -46,6 +50,15 @@ def test_a_checkpoint_is_stamped_and_the_stamp_kept_beside_its_file(published):
     with storage.of_checkpoints().open(publishing.file_name(1).replace(".json", ".tsr")) as file:
         assert file.read() == token
     assert faults() == []
+
+
+def test_the_check_by_hand_of_the_docs_works(published, authority, tmp_path):
+    (command,) = re.findall(r"`(openssl ts .+?)`", (DOCS / "record.md").read_text())
+    (tmp_path / "HEADER").write_text(published.checkpoint.header)
+    (tmp_path / "FILE.tsr").write_bytes(published.timestamp_token)
+    shutil.copy(authority.root, tmp_path / "AUTHORITY.pem")
+    done = subprocess.run(shlex.split(command), cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_stamp_over_something_else_is_noticed(published, authority):
