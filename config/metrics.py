@@ -21,6 +21,7 @@ from kombu.exceptions import OperationalError
 from config import broker
 from config.celery import app
 from config.models import PartHeartbeat
+from config.processes import heartbeats
 from sessions_app.models import Role
 from sessions_app.services import workspaces
 from sessions_app.services.people import api_keys
@@ -184,7 +185,9 @@ def counted_samples() -> dict[str, list[Sample]]:
         age = max((row.now - row.beat_at).total_seconds(), 0.0)
         found.setdefault("part_heartbeat_age_seconds", []).append((labels, age))
         if row.part == "scheduler":
-            found.setdefault("scheduler_leads", []).append(({"host": row.host}, float(row.leads)))
+            # One that is dead keeps its row, which nobody renews; /readyz counts it no longer than this, either.
+            leads = row.leads and age < heartbeats.LEADER_SECONDS
+            found.setdefault("scheduler_leads", []).append(({"host": row.host}, float(leads)))
         for counter, value in row.counters.items():
             if counter in COUNTED:
                 found.setdefault(COUNTED[counter], []).append((labels, float(value)))

@@ -92,6 +92,14 @@ def test_parts_are_counted_by_host(client):
     assert found["countersign_part_heartbeat_age_seconds", labels] >= 50
 
 
+@pytest.mark.parametrize(("silent", "leads"), [(0, 1), (31, 0)])
+def test_a_scheduler_that_is_dead_leads_no_more(client, silent, leads):
+    PartHeartbeat.objects.create(
+        host="a", part="scheduler", leads=True, beat_at=Now() - timedelta(seconds=silent), started_at=Now()
+    )
+    assert read(client)["countersign_scheduler_leads", '{host="a"}'] == leads
+
+
 def test_strangers_and_whoever_comes_through_a_proxy_need_an_admins_key(client, settings, workspace):
     def status(remote: str = "127.0.0.1", **headers: str) -> int:
         return client.get("/metrics", REMOTE_ADDR=remote, headers=headers).status_code
