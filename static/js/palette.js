@@ -63,7 +63,18 @@ function places(words) {
     const name = (one.dataset.palette || one.getAttribute("aria-label") || wordsOf(one)).replace(/\s+/g, " ").trim();
     if (name && !named.has(name) && name.toLowerCase().includes(letters)) named.set(name, one);
   }
-  return [...named].map(([name, one]) => ({ name, kind: one.closest("nav") ? "page" : "action", act: () => { dialog.close(); one.click(); } }));
+  return [...named].map(([name, one]) => ({ name, kind: one.closest("nav") ? "page" : "action", act: () => take(one) }));
+}
+
+// What cannot be undone, and what asks for a word first, is opened where it stands in its menu, and not pressed.
+function take(one) {
+  dialog.close();
+  const asked = [...one.form?.elements ?? []].find((field) => field.matches("input:not([type=hidden]), select, textarea"));
+  if (!asked && !one.matches(".danger")) return one.click();
+  setTimeout(() => { // when desk.js has closed the menus that were not clicked
+    for (let menu = one.closest("details"); menu; menu = menu.parentElement.closest("details")) menu.open = true;
+    (one.matches(".danger") ? one : asked).focus();
+  });
 }
 
 const KINDS = { page: gettext("page"), action: gettext("action"), agent: gettext("agent"), session: gettext("session") };

@@ -450,6 +450,30 @@ def test_the_palette_does_not_offer_to_move_each_column(open_page, agent):
     expect(found).to_have_text(["Search transcripts for “move cost”page"])
 
 
+def test_the_palette_opens_what_cannot_be_undone_and_does_not_do_it(open_page, agent, admin_member):
+    session = session_of(agent)
+    page = open_page(reverse("session-detail", args=[agent.pk, session.pk]), member=admin_member)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("archi")
+    page.get_by_role("option", name="Archive action").wait_for()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Archive", exact=True)).to_be_focused()
+    session.refresh_from_db()
+    assert session.status != Session.Status.ARCHIVED
+    page.keyboard.press("Enter")
+    assert wait_until(lambda: Session.objects.get(pk=session.pk).status == Session.Status.ARCHIVED, 30)
+
+
+def test_the_palette_leads_to_what_a_form_asks_first(open_page, agent):
+    session_of(agent)
+    page = open_page("/sessions/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("save view")
+    page.get_by_role("option", name="Save view action").wait_for()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Save this view as")).to_be_focused()
+
+
 def test_the_palette_says_how_much_it_found_and_what_is_a_page(open_page, agent):
     session = session_of(agent, "Order 4711")
     asks(session)
