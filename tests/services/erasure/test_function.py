@@ -15,7 +15,10 @@ from psycopg.conninfo import make_conninfo
 
 from config.database import roles
 from sessions_app.models import EventLink, Session, Tombstone
+from sessions_app.services import audit
 from tests.services.build import append, user
+from vcon_app.services.checkpoints import verification
+from vcon_app.services.trust import tombstones
 
 pytestmark = pytest.mark.django_db
 CALL = "SELECT countersign_erase_session(%s, %s)"
@@ -56,6 +59,22 @@ def test_a_tombstone_that_lies_opens_nothing(logged, lie):
     with pytest.raises(IntegrityError, match="true tombstone"):
         call(logged.pk, tombstone.pk)
     assert Session.objects.filter(pk=logged.pk).exists()
+
+
+@pytest.mark.parametrize("is_told", [False, True], ids=["no entry", "an entry that means it"])
+def test_a_tombstone_that_nobody_signed_is_found_before_any_checkpoint(logged, is_told):
+    """As somebody writes one who has the desk's password to the database."""
+    forged = tombstone_for(logged)
+    if is_told:
+        audit.record(
+            logged.workspace_id, audit.SYSTEM, "session.erased", subject=("session", logged.pk),
+            digest=tombstones.digest_of(forged),
+        )  # fmt: skip
+    call(logged.pk, forged.pk)
+    [broken] = [one for one in verification.verify_workspace(logged.workspace) if not one.ok]
+    fault = "the signature of its tombstone is invalid" if is_told else "not the one that the audit log tells of"
+    assert broken.what == "default: tombstones"
+    assert f"session {logged.pk}: " in broken.detail and fault in broken.detail
 
 
 def test_no_tombstone_and_that_of_another_session_open_nothing(logged, agent):

@@ -32,6 +32,8 @@ from . import publishing, timestamps
 
 PAGE = 1_000
 TRUSTED = ("valid", "valid_expired")
+ERASED = tuple(f"{kind}.erased" for kind in Tombstone.Kind.values)
+"""Actions of the audit log that a tombstone goes with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,11 @@ def verify_workspace(workspace: Workspace, anchors: Sequence[Anchor] = ()) -> It
         f"{LedgerEntry.objects.filter(wallet__workspace=workspace).count()} entries",
     )
     erased = set(erased_sessions(workspace.pk, anchors))
+    yield _counted(
+        f"{workspace.slug}: tombstones",
+        _broken_tombstones(workspace.pk, anchors),
+        f"{Tombstone.objects.filter(workspace=workspace).count()}, each signed here and as the audit log says",
+    )
     broken = chain(chains.broken_decisions(workspace.pk), chains.missing_approvals(workspace.pk, erased))
     yield _counted(f"{workspace.slug}: decisions", broken, "each as the audit log says")
     yield from _sessions(workspace)
@@ -108,15 +115,30 @@ def erased_sessions(workspace_id: UUID, anchors: Sequence[Anchor] = ()) -> dict[
 
     A row of the audit log that only says so, or a tombstone that somebody wrote, erases nothing.
     """
-    entries = AuditEntry.objects.filter(workspace_id=workspace_id, action="session.erased")
-    told = dict(entries.values_list("subject_id", "details__digest"))
+    judged = _judged_tombstones(workspace_id, anchors)
+    return {str(row.subject_id): row for row, fault in judged if row.kind == Tombstone.Kind.SESSION and not fault}
+
+
+def _broken_tombstones(workspace_id: UUID, anchors: Sequence[Anchor]) -> Iterator[chains.Broken]:
+    """Whoever has the desk's password to the database can erase a session with a tombstone of their own making: it is
+    not signed, or no audit entry means it."""
+    for row, fault in _judged_tombstones(workspace_id, anchors):
+        if fault:
+            yield chains.Broken(f"{row.kind} {row.subject_id}", fault)
+
+
+def _judged_tombstones(workspace_id: UUID, anchors: Sequence[Anchor]) -> Iterator[tuple[Tombstone, str]]:
+    """Each tombstone of a workspace, and what is wrong with it; empty where nothing is."""
     trusted = _with_own(anchors)
-    return {
-        str(row.subject_id): row
-        for row in Tombstone.objects.filter(workspace_id=workspace_id, kind=Tombstone.Kind.SESSION)
-        if told.get(str(row.subject_id)) == tombstones.digest_of(row)
-        and tombstones.check(row, trusted).state in TRUSTED
-    }
+    entries = AuditEntry.objects.filter(workspace_id=workspace_id, action__in=ERASED)
+    told = set(entries.values_list("action", "subject_id", "details__digest"))
+    for row in Tombstone.objects.filter(workspace_id=workspace_id).order_by("pk").iterator():
+        if (f"{row.kind}.erased", str(row.subject_id), tombstones.digest_of(row)) not in told:
+            yield row, "its tombstone is not the one that the audit log tells of"
+        elif (state := tombstones.check(row, trusted).state) not in TRUSTED:
+            yield row, f"the signature of its tombstone is {state.replace('_', ' ')}"
+        else:
+            yield row, ""
 
 
 def _with_own(anchors: Sequence[Anchor]) -> list[Anchor]:
