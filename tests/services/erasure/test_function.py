@@ -72,7 +72,9 @@ def test_a_tombstone_that_nobody_signed_is_found_before_any_checkpoint(logged, i
         )  # fmt: skip
     call(logged.pk, forged.pk)
     [broken] = [one for one in verification.verify_workspace(logged.workspace) if not one.ok]
-    fault = "the signature of its tombstone is invalid" if is_told else "not the one that the audit log tells of"
+    fault = (
+        "its tombstone is not signed by this installation: " if is_told else "not the one that the audit log tells of"
+    )
     assert broken.what == "default: tombstones"
     assert f"session {logged.pk}: " in broken.detail and fault in broken.detail
 

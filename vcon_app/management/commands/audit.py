@@ -32,7 +32,9 @@ class Command(BaseCommand):
         verify.add_argument("--all", action="store_true", help="the whole installation (the default)")
         verify.add_argument("--workspace", metavar="SLUG", help="one workspace alone, without the checkpoints")
         verify.add_argument("--session", metavar="ID", type=UUID, help="one session alone")
-        verify.add_argument("--key", metavar="PEM", type=Path, help="an earlier key of ours that signed checkpoints")
+        verify.add_argument(
+            "--key", metavar="PEM", type=Path, help="an earlier key of ours, which signed checkpoints and tombstones"
+        )
         verify.add_argument("--witness", metavar="FILE", type=Path, help="checkpoints that somebody else has kept")
         export = actions.add_parser("export", help="the entries of a period, as a file")
         export.add_argument("--format", choices=sorted(audit_export.MEDIA_TYPES), default="jsonl")

@@ -34,6 +34,7 @@ PAGE = 1_000
 TRUSTED = ("valid", "valid_expired")
 ERASED = tuple(f"{kind}.erased" for kind in Tombstone.Kind.values)
 """Actions of the audit log that a tombstone goes with."""
+NOT_OURS = "is not signed by this installation: {} (an earlier key of ours: name it with --key)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +136,8 @@ def _judged_tombstones(workspace_id: UUID, anchors: Sequence[Anchor]) -> Iterato
     for row in Tombstone.objects.filter(workspace_id=workspace_id).order_by("pk").iterator():
         if (f"{row.kind}.erased", str(row.subject_id), tombstones.digest_of(row)) not in told:
             yield row, "its tombstone is not the one that the audit log tells of"
-        elif (state := tombstones.check(row, trusted).state) not in TRUSTED:
-            yield row, f"the signature of its tombstone is {state.replace('_', ' ')}"
+        elif (signature := tombstones.check(row, trusted)).state not in TRUSTED:
+            yield row, f"its tombstone {NOT_OURS.format(signature.detail)}"
         else:
             yield row, ""
 
@@ -234,7 +235,7 @@ def _fault_of(row: Checkpoint, expected: int, previous: str, installation: str, 
         return "its heads are not those that were signed"
     signature, _ = detached.check(row.signature.encode(), row.header.encode(), trusted, timezone.now())
     if signature.state not in TRUSTED:
-        return f"it is not signed by this installation: {signature.detail} (an earlier key of ours: name it with --key)"
+        return f"it {NOT_OURS.format(signature.detail)}"
     return ""
 
 
