@@ -146,6 +146,13 @@ def test_a_grant_is_made_from_an_approval_and_revoked(reviewer, session):
     assert "ended" in words(reviewer.get("/settings/grants/"))
 
 
+def test_a_list_without_grants_names_the_words_that_make_one_on_a_card(reviewer, session):
+    said = re.search(r"No grants yet\..*", words(reviewer.get("/settings/grants/")))[0]
+    card = words(reviewer.get(f"/approvals/{ask(session).pk}/"))
+    named = re.findall("“(.+?)”", said)
+    assert len(named) == 3 and [one for one in named if one not in card] == []
+
+
 def test_no_grant_is_offered_for_what_is_decided_each_time(reviewer, session):
     approval = ask(session, risk="critical")
     page = reviewer.get(f"/approvals/{approval.pk}/always")
