@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -214,31 +215,55 @@ def test_what_the_agent_or_the_turn_takes_back_is_cancelled(between):
     assert reports == ["errored"] * 2
 
 
-def test_a_question_that_was_taken_back_is_withdrawn_at_the_desk(between):
-    withdrawn = []
+class Desk:
+    """Takes questions, once it is to, and lets them wait; notes what it is asked for and what is withdrawn."""
 
-    def waits(said):
-        said["status"], said["decision"] = "pending", None
+    def __init__(self, *, is_slow: bool = False) -> None:
+        self.asked, self.polled, self.withdrawn, self.may_answer = [], [], [], threading.Event()
+        if not is_slow:
+            self.may_answer.set()
 
-    def reply(request):
-        head, _, body = request.partition(b"\r\n\r\n")
-        if head.startswith(b"GET"):
+    def __call__(self, request: bytes) -> bytes | None:
+        path = request.split()[1].decode()
+        if request.startswith(b"GET"):
+            self.polled.append(path)
             return None
-        if b"/cancel " not in head:
-            return lying(waits)(request)
-        withdrawn.append(head.split()[1].decode())
-        return http(b"{}")
+        if path.endswith("/cancel"):
+            self.withdrawn.append(path)
+            return http(b"{}")
+        self.asked.append(path)
+        self.may_answer.wait(60)
+        return lying(lambda said: said.update(status="pending", decision=None))(request)
 
+
+WITHDRAWN = [f"/api/v1/approvals/{APPROVAL}/cancel"]
+
+
+@pytest.mark.parametrize("is_slow", [False, True], ids=["the desk has the question", "it is still being asked"])
+def test_a_question_that_was_taken_back_is_withdrawn_at_the_desk(between, is_slow):
     never = {"outcome": "selected", "optionId": "never"}  # which is the editor's alone to say
     options = [*OPTIONS, {"optionId": "never", "name": "Never", "kind": "reject_always"}]
-    with answering(reply) as url:
+    desk = Desk(is_slow=is_slow)
+    with answering(desk) as url:
         proxy = between(url, [ASK | {"params": ASK["params"] | {"options": options}}], "--ask-editor")
         shown = json.loads(proxy.process.stdout.readline())
+        assert wait_until(lambda: desk.asked if is_slow else desk.polled, 60)
         proxy.say({"jsonrpc": "2.0", "id": shown["id"], "result": {"outcome": never}})
         assert outcomes(proxy.hears(1)) == {5: never}
-        assert wait_until(lambda: withdrawn, 60)
+        desk.may_answer.set()
+        assert wait_until(lambda: desk.withdrawn, 60)
         proxy.end()
-    assert withdrawn == [f"/api/v1/approvals/{APPROVAL}/cancel"]
+    assert desk.withdrawn == WITHDRAWN
+
+
+def test_a_question_that_waits_is_withdrawn_at_the_desk_when_the_editor_is_gone(between):
+    desk = Desk()
+    with answering(desk) as url:
+        proxy = between(url, [ASK])
+        assert wait_until(lambda: desk.polled, 60)
+        proxy.end()
+        assert wait_until(lambda: desk.withdrawn, 60)
+    assert desk.withdrawn == WITHDRAWN
 
 
 def test_an_editor_that_is_gone_allows_nothing_any_more(between):

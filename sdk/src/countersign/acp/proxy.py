@@ -120,7 +120,7 @@ class Proxy:
     def close(self) -> None:
         """The editor or the agent is gone: nothing that waits is allowed any more."""
         with self._table:
-            questions = [ask.question for ask in self._waiting.values() if ask.question]
+            questions = [ask.question for ask in self._waiting.values() if ask.question is not None]
             self._waiting.clear()
             self._lines.put(None)
         for question in questions:
@@ -221,7 +221,7 @@ class Proxy:
         is_first = self._settle(ask, chosen)
         with self._table:
             question = None if ask.is_withdrawn else ask.question
-        if is_first and question:
+        if is_first and question is not None:  # one that is pending is no yes, and False
             self._later(self._client.cancel, question, TAKEN_BACK)
         return is_first
 
