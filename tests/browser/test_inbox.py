@@ -252,6 +252,7 @@ def test_on_the_page_of_a_session_a_key_that_leads_never_decides(open_page, agen
     page.wait_for_timeout(300)
     assert waiting() == 1 and page.locator(".choice[open]").count() == 0
     page.keyboard.press("w")
+    expect(page.locator("[id^=e-]:has(.card)")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".card.is-armed")).to_be_visible()
     page.keyboard.press("a")
@@ -405,11 +406,24 @@ def test_a_network_that_swallows_what_is_sent_is_told_and_the_stream_begins_anew
     expect(page.locator("#connection")).to_contain_text("Back")
 
 
+OPENED = """
+window.EventSource = class extends EventSource {
+  constructor(address) {
+    super(address);
+    this.addEventListener("open", () => { document.documentElement.dataset.stream = "open"; });
+  }
+};
+"""
+
+
 @pytest.fixture
 def refused(connected):
     """A page's streams are answered as by a proxy whose server is being started again, until somebody calls it."""
 
     def refuse(page: Page):
+        page.add_init_script(OPENED)
+        page.reload()
+        expect(page.locator("html[data-stream=open]")).to_have_count(1)  # one that opens later would be "Back"
         page.route(STREAMS, lambda route: route.fulfill(status=502, body="Bad gateway"))
         page.context.set_offline(True)
         expect(page.locator("#connection")).to_contain_text("Connection lost")
