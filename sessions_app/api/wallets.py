@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from operator import attrgetter
+from typing import Annotated
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Query, Router
 
 from sessions_app import models
 from sessions_app.queries.money import budgets as budget_queries
@@ -21,11 +22,13 @@ from .problems import not_found
 from .schemas.wallets import Budget, Entry, Kind, NewBudget, NewCredit, WalletState
 
 router = Router(tags=["money"])
+OfAgent = Annotated[UUID | None, Query(None, description="id of an agent: its own budgets alone")]
+OfSession = Annotated[UUID | None, Query(None, description="id of a session: its own budgets alone")]
 
 
 @router.get("/wallets", auth=reader, response=Page[WalletState])
 def list_wallets(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """What is left in both wallets, by source."""
+    """List both wallets with their balances, also by source."""
     states = queries.wallets(request.auth.workspace.id)
     rows, next_cursor = behind(states, attrgetter("kind"), limit, cursor)
     return reply(Page(items=[WalletState.from_row(state) for state in rows], next_cursor=next_cursor))
@@ -33,7 +36,7 @@ def list_wallets(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResp
 
 @router.get("/wallets/{kind}/entries", auth=reader, response=Page[Entry])
 def list_entries(request: HttpRequest, kind: Kind, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """What went in and out, the newest first, with the balance after each."""
+    """List the ledger entries of a wallet, newest first, each with the balance after it."""
     found = queries.entries(request.auth.workspace.id, kind)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     return reply(
@@ -44,7 +47,7 @@ def list_entries(request: HttpRequest, kind: Kind, limit: Limit, cursor: Cursor)
 @router.post("/wallets/{kind}/credits", auth=admin, response={201: WalletState})
 @once
 def create_credit(request: HttpRequest, kind: Kind, credit: NewCredit) -> HttpResponse:
-    """Put money in. Send an `Idempotency-Key`: without one, the same again puts the same in again."""
+    """Put money into a wallet. Without an `Idempotency-Key` a repeat puts the same amount in again."""
     wallet = ledger.wallet_of(request.auth.workspace.id, kind)
     ledger.credit(wallet, credit.source, credit.amount, by=request.auth.actor, note=credit.note)
     state = next(state for state in queries.wallets(request.auth.workspace.id) if state.kind == kind)
@@ -53,9 +56,11 @@ def create_credit(request: HttpRequest, kind: Kind, credit: NewCredit) -> HttpRe
 
 @router.get("/budgets", auth=reader, response=Page[Budget])
 def list_budgets(
-    request: HttpRequest, limit: Limit, cursor: Cursor, agent: UUID | None = None, session: UUID | None = None
+    request: HttpRequest, limit: Limit, cursor: Cursor, agent: OfAgent, session: OfSession
 ) -> HttpResponse:
-    """The newest first, with what was spent of each; of an agent or a session only where one is named."""
+    """List budgets with what was spent of each, newest first: all, or those of the `agent` or
+    `session` that is named.
+    """
     about = {name: value for name, value in (("agent", agent), ("session", session)) if value}
     workspace_id = request.auth.workspace.id
     rows, next_cursor = keyset(budget_queries.budgets_of(workspace_id, **about), "id", limit, cursor, UUID)
@@ -65,7 +70,9 @@ def list_budgets(
 
 @router.put("/budgets", auth=admin, response=Budget)
 def put_budget(request: HttpRequest, budget: NewBudget) -> HttpResponse:
-    """Set what an agent, a session or the workspace may spend in a day or in all; replaces the one there was."""
+    """Set the budget of a session, an agent or the workspace for a day (UTC) or in all, in place of
+    the one there was.
+    """
     about = {
         "agent": _row_of_workspace(request, models.Agent, budget.agent),
         "session": _row_of_workspace(request, models.Session, budget.session),
@@ -76,7 +83,7 @@ def put_budget(request: HttpRequest, budget: NewBudget) -> HttpResponse:
 
 @router.delete("/budgets/{uuid:budget_id}", auth=admin, response={204: None})
 def delete_budget(request: HttpRequest, budget_id: UUID) -> HttpResponse:
-    """Let spending go on without it."""
+    """Delete a budget: spending is no longer limited by it."""
     budgets.remove(_row_of_workspace(request, models.Budget, budget_id), by=request.auth.actor)
     return HttpResponse(status=204)
 

@@ -138,3 +138,9 @@ def test_a_message_without_money_is_402(admin, workspace):
     address = f"/dashboard/agents/{scripted.id}/sessions/{session.id}/messages"
     problem = refused(admin.post(address, {"text": "Hello"}), 402)
     assert "is used up" in problem["detail"]
+
+
+@pytest.mark.parametrize("amount", ["1000000.0001", "5000000", "10000000"])
+def test_a_budget_larger_than_any_is_refused(admin, amount):
+    assert pointers(refused(put(admin, {"amount": amount}), 422)) == {"/amount"}
+    assert not Budget.objects.exists()

@@ -12,20 +12,22 @@ from pydantic import BaseModel, Field
 from sessions_app import models
 from sessions_app.queries.money import budgets as budget_queries
 from sessions_app.queries.money import ledger as queries
-from sessions_app.services.money import ledger
+from sessions_app.services.money import budgets, ledger
 
 from .common import Body, dollars
 
 Kind = Literal["ai", "data"]
 Source = Literal["subscription", "purchased", "trial"]
-Amount = Annotated[Decimal, Field(ge=0, le=ledger.MOST, decimal_places=4)]
 
 
 class WalletState(BaseModel):
-    """Amounts are US dollars; below zero is owed."""
+    """A wallet. Amounts are US dollars; a balance below zero is owed."""
 
     kind: Kind
-    limited: bool = Field(description="whether money was ever put in: from then on an empty AI wallet stops new turns")
+    limited: bool = Field(
+        description="whether money was ever put in; from then on an empty AI wallet stops new turns, and calls that "
+        "the data wallet cannot pay for are refused"
+    )
     balance: str
     by_source: dict[Source, str] = Field(description="in the order in which they are drained")
 
@@ -37,15 +39,17 @@ class WalletState(BaseModel):
 
 
 class Entry(BaseModel):
-    """One line of the ledger. Lines are only ever added."""
+    """An entry of the ledger. Entries are only ever added."""
 
     id: UUID
     at: datetime
     kind: Literal["usage", "credit", "expiry", "correction"]
     source: Source
-    amount: str = Field(description="positive in, negative out")
-    balance: str = Field(description="of the wallet, after this line")
-    event: str = Field(description="turn:SESSION:TURN, call:SESSION:SEQ, retention:ID, credit:ID, expiry:ID")
+    amount: str = Field(description="US dollars: positive in, negative out")
+    balance: str = Field(description="of the wallet, after this entry")
+    event: str = Field(
+        description="what it is for: turn:SESSION:TURN, call:SESSION:SEQ, retention:ID, credit:ID, expiry:ID"
+    )
     session_id: UUID | None
     by: str
     note: str
@@ -59,21 +63,23 @@ class Entry(BaseModel):
 
 class NewCredit(Body):
     source: Source
-    amount: Annotated[Amount, Field(gt=0)]
+    amount: Annotated[Decimal, Field(gt=0, le=ledger.MOST, decimal_places=4, description="US dollars")]
     note: Annotated[str, Field(max_length=1_000)] = ""
 
 
 class NewBudget(Body):
-    """Of a session, else of an agent, else of the workspace."""
+    """The budget of a session, where one is named; else of an agent, where one is named; else of the workspace."""
 
-    amount: Amount
-    period: Literal["day", "all"] = "day"
+    amount: Annotated[
+        Decimal, Field(ge=0, le=budgets.MOST, decimal_places=4, description="US dollars; 0 stops every new turn")
+    ]
+    period: Literal["day", "all"] = Field("day", description="day: each day in UTC; all: from the beginning, for ever")
     agent: UUID | None = None
     session: UUID | None = None
 
 
 class Budget(BaseModel):
-    """US dollars, and how many of them turns and tool calls took in the present period (days are UTC)."""
+    """How many US dollars may be spent, and what turns and tool calls have cost so far in the period."""
 
     id: UUID
     agent: UUID | None
