@@ -36,7 +36,8 @@ def test_tool_call_list_is_filtered(viewer, agent, three_calls):
     assert tools(viewer) == ["lookup", "refund", "lookup"]
     assert tools(viewer, status="error") == ["refund"]
     assert tools(viewer, agent="refund-agent", tool="lookup") == ["lookup"]
-    assert tools(viewer, agent=str(agent.id)) == ["refund", "lookup"]
+    assert tools(viewer, agent=str(agent.id)) == tools(viewer, agent="refund Agent") == ["refund", "lookup"]
+    assert tools(viewer, agent="Nobody") == []
     assert tools(viewer, session=str(three_calls.id)) == ["lookup"]
     assert tools(viewer, provider="nobody") == tools(viewer, to="2020-01-01") == []
 

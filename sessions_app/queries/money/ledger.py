@@ -12,7 +12,8 @@ from django.db import connection
 from django.db.models import Avg, Count, DecimalField, F, Q, QuerySet, Subquery, Sum, Window
 from django.db.models.functions import Coalesce
 
-from sessions_app.models import Agent, CallUsage, LedgerEntry, Wallet
+from sessions_app.models import CallUsage, LedgerEntry, Wallet
+from sessions_app.queries.sessions.conditions import agents_called
 
 ZERO = Decimal(0)
 BALANCE = F("subscription") + F("purchased") + F("trial")
@@ -98,7 +99,7 @@ class CallFilter:
     tool: str = ""
     status: str = ""
     agent: str = ""
-    """An agent's slug or id."""
+    """An agent's id, slug or name."""
     session: UUID | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -115,7 +116,7 @@ def calls(workspace_id: UUID, wanted: CallFilter) -> QuerySet[CallUsage]:
     found = here.select_related("agent", "session")
     conditions = {
         "provider": wanted.provider, "tool": wanted.tool, "status": wanted.status, "session": wanted.session,
-        "at__gte": wanted.since, "at__lt": wanted.until, "agent": _agent(workspace_id, wanted.agent),
+        "at__gte": wanted.since, "at__lt": wanted.until, "agent__in": _agents(workspace_id, wanted.agent),
     }  # fmt: skip
     found = found.filter(**{name: value for name, value in conditions.items() if value})
     return found.defer("session__source_record")
@@ -156,15 +157,11 @@ def providers(found: QuerySet[CallUsage], most: int | None) -> list[Provider] | 
 NOBODY = UUID(int=0)
 
 
-def _agent(workspace_id: UUID, value: str) -> UUID | None:
-    """The id of an agent by its id or slug, asked for first: PostgreSQL knows how many calls a value has, and of what a
+def _agents(workspace_id: UUID, named: str) -> list[UUID]:
+    """Ids of the agents that are called so, asked for first: PostgreSQL knows how many calls a value has, and of what a
     join finds it does not.
     """
-    try:
-        return UUID(value) if value else None
-    except ValueError:
-        found = Agent.objects.filter(workspace_id=workspace_id, slug=value).values_list("pk", flat=True)
-        return found.first() or NOBODY
+    return (agents_called(workspace_id, named) or [NOBODY]) if named else []
 
 
 @dataclass(frozen=True, slots=True)
