@@ -27,6 +27,15 @@ def test_money_is_put_in_shown_and_expires(db, capsys):
     assert set(AuditEntry.objects.values_list("actor_kind", flat=True)) >= {"command"}
 
 
+def test_an_empty_data_wallet_is_not_told_as_one_that_is_only_counted(db, capsys):
+    """It pays for calls that have a price, so such a call is refused (``budgets.check_call``)."""
+    call_command("wallet", "show")
+    assert capsys.readouterr().out.count("; only counted)") == 2
+    call_command("wallet", "credit", "data", "5", "--source", "trial")
+    out = capsys.readouterr().out
+    assert "trial $5.0000; empty refuses calls with a price)" in out and out.count("only counted") == 1
+
+
 def test_a_credit_with_a_name_is_made_once(db):
     for _ in range(2):
         call_command("wallet", "credit", "data", "5", "--source", "trial", "--once", "invoice-77")

@@ -11,6 +11,11 @@ from sessions_app.queries.money import ledger as queries
 from sessions_app.services import audit
 from sessions_app.services.money import ledger
 
+WHEN_EMPTY: dict[str, str] = {
+    Wallet.Kind.AI: "empty stops new turns", Wallet.Kind.DATA: "empty refuses calls with a price",
+}  # fmt: skip
+"""What becomes of spending from a wallet that money was once put into."""
+
 
 class Command(BaseCommand):
     help = "Money of a workspace: `wallet show`, `wallet credit ai 50 --source purchased`, `wallet expire ai`."
@@ -18,13 +23,23 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        show = actions.add_parser("show", help="balances; exit status 1 when a turn or call was not paid to the cent")
-        credit = actions.add_parser("credit", help="put money in; from then on an empty wallet stops new turns")
-        expire = actions.add_parser("expire", help="take away what is left of the subscription's allowance")
+        show = actions.add_parser(
+            "show", help="balances; exit status 1 when what was taken for a turn or call is not exactly its cost"
+        )
+        credit = actions.add_parser(
+            "credit",
+            help="put money in; from then on an empty AI wallet stops turns, an empty data wallet calls with a price",
+        )
+        expire = actions.add_parser("expire", help="take away what is left of the source `subscription`")
         for action in (credit, expire):
             action.add_argument("wallet", choices=Wallet.Kind.values)
-            action.add_argument("--note", default="")
-            action.add_argument("--once", metavar="NAME", default="", help="do nothing when this was done before")
+            action.add_argument("--note", default="", help="why; kept with the entry")
+            action.add_argument(
+                "--once",
+                metavar="NAME",
+                default="",
+                help="a name for this; done before under the same name, nothing is done",
+            )
         credit.add_argument("amount", metavar="DOLLARS")
         credit.add_argument("--source", required=True, choices=LedgerEntry.Source.values)
         for action in (show, credit, expire):
@@ -44,7 +59,7 @@ class Command(BaseCommand):
     def _balances(self, workspace: Workspace) -> None:
         for wallet in queries.wallets(workspace.id):
             parts = ", ".join(f"{source} ${amount:,.4f}" for source, amount in wallet.by_source.items())
-            stops = "empty stops new turns" if wallet.limited and wallet.kind == Wallet.Kind.AI else "only counted"
+            stops = WHEN_EMPTY[wallet.kind] if wallet.limited else "only counted"
             self.stdout.write(f"{wallet.kind:4}  ${wallet.balance:,.4f}  ({parts}; {stops})")
 
     def _credit(
