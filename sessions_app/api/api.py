@@ -15,6 +15,7 @@ from ninja import NinjaAPI, Router
 from ninja.errors import HttpError, ValidationError, ValidationErrorContext
 from ninja.openapi.docs import Swagger
 from ninja.openapi.schema import OpenAPISchema
+from ninja.operation import Operation
 
 from sessions_app.live import readers
 from sessions_app.services import agents as agent_service
@@ -59,10 +60,21 @@ ROOT = "/api/v1"
 SEED_ROOT = "/dashboard/agents"
 MAX_ERRORS = 50
 DESCRIPTION = """\
-Sign in with an API key as `Authorization: Bearer cs_...`, or with the browser session (then send `X-CSRFToken`).
-Errors are problem details (RFC 9457), times RFC 3339 in UTC, money decimal strings in US dollars.
-Every POST that creates takes an `Idempotency-Key`: its first answer is given again to a repeat.
-Fields and query parameters that an operation does not know are a 422 that names them.
+Send an API key as `Authorization: Bearer cs_...`, or the cookie of a browser session; with the cookie, every request
+that changes something also needs the header `X-CSRFToken`.
+
+Each operation names the roles that may call it: 401 without a valid key or session, 403 when the role is too low, and
+404 for everything of another workspace. A key with the role agent sees the sessions that it opened, a key of one agent
+those of that agent; for such a key all others are a 404.
+
+Errors are problem details (RFC 9457). Times are RFC 3339 in UTC, money is decimal strings in US dollars. Tokens and
+money that are not known are null, never 0.
+
+A POST that creates something takes an `Idempotency-Key` (share links excepted). For 7 days, the same key and body of
+the same caller is given the first answer again, with the header `Idempotent-Replayed: true`; another body is a 409.
+
+Lists come in pages: send `next_cursor` as `cursor` to get the next one. Fields and query parameters that an operation
+does not know are a 422 that names them.
 """
 
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
@@ -110,8 +122,18 @@ class DocsPage(Swagger):
         return render(request, self.template, {"swagger_settings": json.dumps(settings, indent=1), "api": api})
 
 
+class Described(OpenAPISchema):
+    """A description in which each operation says who may call it, as its door has it."""
+
+    def operation_details(self, operation: Operation) -> dict[str, Any]:
+        details = super().operation_details(operation)
+        (door,) = operation.auth_callbacks
+        details["description"] = f"{details['description']}\n\n{door.in_words}"
+        return details
+
+
 class DeskAPI(NinjaAPI):
-    """An API whose description says that each operation may answer with a problem.
+    """An API whose description says who may call an operation, and that each may answer with a problem.
 
     It is made once in a process, for it takes 1.4 s of CPU; whoever changes what they get changes a copy of it.
     """
@@ -149,7 +171,7 @@ class DeskAPI(NinjaAPI):
     ) -> OpenAPISchema:
         prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix
         if prefix not in self._schemas:
-            schema = super().get_openapi_schema(path_prefix=prefix)
+            schema = Described(self, prefix)
             for operations in schema["paths"].values():
                 operations.pop("head", None)  # it would describe GET a second time, under the same id
             add_problems(schema)

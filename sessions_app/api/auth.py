@@ -147,6 +147,14 @@ class Door(AuthBase):
         super().__init__()
         self.needed, self.narrow, self.numbers = needed, narrow, numbers
 
+    @property
+    def in_words(self) -> str:
+        """Whom it lets in, for the description of the API."""
+        roles = [role for role in Role if any(role.covers(needed) for needed in self.needed)]
+        said = f"Roles: {', '.join(roles)}."
+        said += "" if self.narrow else " Not for keys of one agent."
+        return said + (" Also for members who see numbers only." if self.numbers else "")
+
     def __call__(self, request: HttpRequest) -> Principal:
         principal = _principal_of(request)
         visits.note_caller(principal.caller)

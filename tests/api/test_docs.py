@@ -178,3 +178,20 @@ def test_the_page_loads_everything_from_here(db):
     assert all(address.startswith("/static/") for address in re.findall(r'(?:src|href)="([^"]+)"', text))
     scripts = re.findall(r"<script(.*?)>", text)
     assert all("src=" in script or "application/json" in script for script in scripts)
+
+
+def test_every_operation_says_who_may_call_it(db):
+    paths = ok(Client().get("/api/v1/openapi.json"))["paths"]
+    said = {
+        f"{method} {path}": operation["description"].rpartition("\n\n")[2]
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+    }
+    assert [name for name, roles in said.items() if not roles.startswith("Roles: ")] == []
+    assert said["get /api/v1/sessions"] == "Roles: viewer, agent, reviewer, admin."
+    assert said["post /api/v1/approvals"] == "Roles: agent, reviewer, admin."
+    assert said["get /api/v1/agents"] == "Roles: viewer, reviewer, admin. Not for keys of one agent."
+    assert said["put /api/v1/policy"] == "Roles: admin. Not for keys of one agent."
+    assert said["get /api/v1/usage"] == (
+        "Roles: viewer, reviewer, admin. Not for keys of one agent. Also for members who see numbers only."
+    )
