@@ -24,7 +24,7 @@ router = Router(tags=["absences"])
 
 @router.get("/absences", auth=reader, response=Page[Absence])
 def list_absences(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Absences of members that are not over, the newest first."""
+    """List the absences that are not over yet, the last made first."""
     rows, next_cursor = keyset(queries.current_and_later(request.auth.workspace.id), "id", limit, cursor, UUID)
     return reply(Page(items=[Absence.from_row(row) for row in rows], next_cursor=next_cursor))
 
@@ -32,7 +32,9 @@ def list_absences(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRes
 @router.post("/absences", auth=reader, response={201: Absence})
 @once
 def make_absence(request: HttpRequest, absence: NewAbsence) -> HttpResponse:
-    """Say that a member is away: yourself, or anybody as an admin. A key, which is never away, names the member."""
+    """Record that a member is away: yourself, or as an admin anybody (403 otherwise). A key has to
+    name the `member`.
+    """
     principal = request.auth
     if absence.member:
         member = _member(request, "member", absence.member)
@@ -49,7 +51,7 @@ def make_absence(request: HttpRequest, absence: NewAbsence) -> HttpResponse:
 
 @router.delete("/absences/{uuid:absence_id}", auth=reader, response={204: None})
 def remove_absence(request: HttpRequest, absence_id: UUID) -> HttpResponse:
-    """End it, or take it back before it begins: your own, or anybody's as an admin."""
+    """End an absence, or take it back before it begins: your own, or as an admin anybody's (403 otherwise)."""
     found = models.Absence.objects.filter(workspace=request.auth.workspace, pk=absence_id)
     absence = found.select_related("member__user").first()
     if absence is None:

@@ -22,13 +22,18 @@ from .schemas.agents import Agent, AgentChanges, AgentVersion, NewAgent
 
 router = Router(tags=["agents"])
 Words = Annotated[
-    str, Query("", max_length=MOST_TYPED, description="each stands in the name, the model or the description")
+    str,
+    Query(
+        "",
+        max_length=MOST_TYPED,
+        description="only agents with each of these words in name, slug, model or description",
+    ),
 ]
 
 
 @router.get("/agents", auth=reader, response=Page[Agent])
 def list_agents(request: HttpRequest, limit: Limit, cursor: Cursor, q: Words) -> HttpResponse:
-    """The agents of the workspace, the newest first."""
+    """List the agents of the workspace, newest first."""
     found = matching(models.Agent.objects.filter(workspace=request.auth.workspace), q)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     held = stops.of_agents(request.auth.workspace.id)
@@ -39,7 +44,7 @@ def list_agents(request: HttpRequest, limit: Limit, cursor: Cursor, q: Words) ->
 @router.post("/agents", auth=writer, response={201: Agent})
 @once
 def create_agent(request: HttpRequest, agent: NewAgent) -> HttpResponse:
-    """Define an agent. 409 when the name is taken; `policy`, `tools` and `environment` are for admins."""
+    """Define an agent. 409 when its name is taken; 403 when `policy`, `tools` or `environment` are sent by no admin."""
     values, may_grant = agent.values(), request.auth.role.covers(models.Role.ADMIN)
     made = agents.create(request.auth.workspace.id, by=request.auth.actor, may_grant=may_grant, **values)
     return reply(_shown(made), 201)
@@ -47,15 +52,17 @@ def create_agent(request: HttpRequest, agent: NewAgent) -> HttpResponse:
 
 @router.get("/agents/{uuid:agent_id}", auth=reader, response=Agent)
 def read_agent(request: HttpRequest, agent_id: UUID) -> HttpResponse:
-    """One agent."""
+    """Return an agent."""
     return reply(_shown(agent_read(request, agent_id)))
 
 
 @router.patch("/agents/{uuid:agent_id}", auth=writer, response=Agent)
 def change_agent(request: HttpRequest, agent_id: UUID, changes: AgentChanges) -> HttpResponse:
-    """Change what is sent and leave the rest; each change of the definition makes a new version.
+    """Change the fields that are sent. A change of the definition makes a new version, which ends the agent's grants; a
+    change of `status` alone does not.
 
-    What an agent may do (`policy`, `tools`, `environment`) is for admins: 403 for others.
+    403 when anybody but an admin changes `policy`, `tools` or `environment`, and for what is fixed in the built-in
+    agent. 409 when `version` is sent and is no longer the newest.
     """
     agent, may_grant = agent_read(request, agent_id), request.auth.role.covers(models.Role.ADMIN)
     changed = agents.change(agent, changes.values(), by=request.auth.actor, seen=changes.version, may_grant=may_grant)
@@ -64,7 +71,7 @@ def change_agent(request: HttpRequest, agent_id: UUID, changes: AgentChanges) ->
 
 @router.get("/agents/{uuid:agent_id}/versions", auth=reader, response=Page[AgentVersion])
 def list_versions(request: HttpRequest, agent_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """The definition of an agent as it was, the newest first."""
+    """List the versions of an agent's definition, newest first."""
     found = models.AgentVersion.objects.filter(agent=agent_read(request, agent_id))
     rows, next_cursor = keyset(found, "version", limit, cursor, int)
     return reply(Page(items=[AgentVersion.from_row(row) for row in rows], next_cursor=next_cursor))

@@ -21,9 +21,9 @@ ONE = "/approvals/{uuid:approval_id}"
 
 @router.post(f"{ONE}/withdraw", auth=own_writer, response=Approval)
 def withdraw(request: HttpRequest, approval_id: UUID, body: Withdrawal) -> HttpResponse:
-    """Take back your vote, until the decision takes effect (`takes_effect_at`): the approval is pending again.
+    """Take back your vote: until the decision takes effect (`takes_effect_at`), or while others have still to vote.
 
-    409 once it took effect; 403 for everybody who did not vote. Decisions of API keys take effect at once.
+    409 once it has taken effect, which a decision of an API key does at once. 403 for whoever has no vote to take back.
     """
     approval = find(request.auth, approval_id)
     taking_back.withdraw(approval, request.auth.decider, reason=body.reason or "")
@@ -32,28 +32,33 @@ def withdraw(request: HttpRequest, approval_id: UUID, body: Withdrawal) -> HttpR
 
 @router.post(f"{ONE}/claim", auth=own_writer, response=Approval)
 def claim(request: HttpRequest, approval_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
-    """Say that you are at it, for ten minutes: a hint to others, who may decide all the same. 409 while somebody is."""
+    """Claim an approval for ten minutes: a hint to others, who may still decide it. Again it is ten minutes from then.
+
+    For members alone: 403 for keys. 409 while somebody else has claimed it, and once it is decided.
+    """
     handling.claim(find(request.auth, approval_id), request.auth.decider)
     return reply(Approval.from_row(find(request.auth, approval_id)))
 
 
 @router.delete(f"{ONE}/claim", auth=own_writer, response=Approval)
 def release(request: HttpRequest, approval_id: UUID) -> HttpResponse:
-    """Give your claim back."""
+    """Release your claim; without one nothing changes. For members alone: 403 for keys."""
     handling.release(find(request.auth, approval_id), request.auth.decider)
     return reply(Approval.from_row(find(request.auth, approval_id)))
 
 
 @router.post(f"{ONE}/assign", auth=own_writer, response=Approval)
 def assign(request: HttpRequest, approval_id: UUID, body: Assignment) -> HttpResponse:
-    """Hand it to a member who may decide it, or to nobody in particular."""
+    """Assign an approval to a member who may decide it, or to nobody. 422 for others; 409 once it is decided."""
     handling.assign(find(request.auth, approval_id), request.auth.decider, body.member, note=body.note or "")
     return reply(Approval.from_row(find(request.auth, approval_id)))
 
 
 @router.post(f"{ONE}/snooze", auth=own_writer, response=Approval)
 def snooze(request: HttpRequest, approval_id: UUID, body: Snooze) -> HttpResponse:
-    """Out of the way until then, at most a week, for everybody. What expires meanwhile expires all the same."""
+    """Snooze an approval for everybody, for at most seven days. It may still expire meanwhile. 409
+    once it is decided.
+    """
     approval = find(request.auth, approval_id)
     if body.until is None:
         handling.unsnooze(approval, request.auth.decider)
@@ -64,17 +69,21 @@ def snooze(request: HttpRequest, approval_id: UUID, body: Snooze) -> HttpRespons
 
 @router.post(f"{ONE}/escalate", auth=own_writer, response=Approval)
 def escalate(request: HttpRequest, approval_id: UUID, body: Escalation) -> HttpResponse:
-    """Tell more people of it now, with the reason. It stays pending, and who was told is on the record."""
+    """Tell more people of an approval now, with the reason. It stays pending, and its log says who was told.
+
+    422 when `to` reaches nobody here; 409 once it is decided.
+    """
     handling.escalate(find(request.auth, approval_id), request.auth.decider, body.to, reason=body.reason)
     return reply(Approval.from_row(find(request.auth, approval_id)))
 
 
 @router.post(f"{ONE}/cancel", auth=own_asker, response=Approval)
 def cancel(request: HttpRequest, approval_id: UUID, body: Cancellation) -> HttpResponse:
-    """Withdraw what you asked, before you were told a decision: `status` is `cancelled`. 409 when that is too late.
+    """Withdraw a question that you asked, as long as you were not told a decision: its `status` becomes `cancelled`.
 
-    A reviewer cancels so a question to people (`escalate_to_human`); the agent is given `{"error": "cancelled"}`. Of
-    any other call 403: it is denied instead.
+    A reviewer may cancel a question to people (`escalate_to_human`) of somebody else; the agent is then given
+    `{"error": "cancelled"}`. 403 for any other call of somebody else: deny it instead. 409 when it is too late. The
+    same caller again changes nothing.
     """
     cancelling.cancel(find(request.auth, approval_id), request.auth.decider, reason=body.reason or "")
     return reply(Approval.from_row(given_to_asker(request.auth, find(request.auth, approval_id))))
@@ -82,10 +91,11 @@ def cancel(request: HttpRequest, approval_id: UUID, body: Cancellation) -> HttpR
 
 @router.post(f"{ONE}/execution", auth=own_asker, response=Approval)
 def report_execution(request: HttpRequest, approval_id: UUID, body: Execution) -> HttpResponse:
-    """Report that the call is being made, or was made. Only for whoever asked.
+    """Report that an approved call is being made, or was made. 403 for anybody but whoever asked.
 
-    409, and an entry in the audit log, for a `digest` other than that of the call that may be made (`decision.digest`):
-    who gets it does not make the call. The same report again is a 200.
+    Report `running` before you make the call, and do not make it on a 409: `digest` is not that of the approved call
+    (`decision.digest`), the call was not approved or was made already, or a stop is in force. Such a report stands in
+    the audit log, unless the call was made already. The same report again is a 200.
     """
     approval = find(request.auth, approval_id)
     execution.report(

@@ -31,7 +31,13 @@ from .sessions import session_read
 router = Router(tags=["approvals"])
 MAX_WAIT = 60.0
 Wait = Annotated[
-    float, Query(0, ge=0, allow_inf_nan=False, description=f"seconds to wait for a decision, {MAX_WAIT:.0f} at most")
+    float,
+    Query(
+        0,
+        ge=0,
+        allow_inf_nan=False,
+        description=f"seconds to wait for a decision; more than {MAX_WAIT:.0f} count as {MAX_WAIT:.0f}",
+    ),
 ]
 Status = models.Approval.Status
 PEOPLE = ("claimed_by__user", "assigned_to__user")
@@ -41,7 +47,7 @@ PEOPLE = ("claimed_by__user", "assigned_to__user")
 def list_approvals(
     request: HttpRequest, limit: Limit, cursor: Cursor, status: str = "", session_id: UUID | None = None
 ) -> HttpResponse:
-    """Approvals of the workspace, the newest first."""
+    """List approvals, newest first."""
     if status and status not in Status.values:
         raise invalid("/status", f'"{status}" is no status; use one of {", ".join(Status.values)}')
     wanted = {name: value for name, value in (("status", status), ("session_id", session_id)) if value}
@@ -54,9 +60,9 @@ def list_approvals(
 
 @router.get("/approvals/{uuid:approval_id}", auth=own_reader, response=Approval)
 async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> HttpResponse:
-    """One approval; with ``wait`` as soon as it is decided, and as it is when the time is up.
+    """Return an approval; with `wait` once it is decided, or as it is when the time is up.
 
-    A wait that ends changes nothing: the call stays undecided, and may be asked for again.
+    When the time is up nothing has changed: ask again. 429 when the caller has too many streams and waits open.
     """
     if not wait:
         return reply(Approval.from_row(await sync_to_async(_current)(request.auth, approval_id)))
@@ -78,10 +84,12 @@ async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> 
 @router.post("/approvals", auth=own_asker, response={201: Approval})
 @once
 def ask(request: HttpRequest, question: Question) -> HttpResponse:
-    """Ask whether a tool call may be made. The same ``client_id`` again is the same question.
+    """Ask whether a tool call may be made. The answer is pending, or allowed or denied at once by a policy, a grant or
+    a
+    stop. The same `client_id` again is the same question: 201 with the approval as it stands.
 
-    409 when the client id was used with anything else, which the answer names, or the session is archived or was read
-    from a signed file.
+    409 when the `client_id` was used for another question (the answer names what differs), and for a session that is
+    archived or was imported from a signed file. 403 when the key is for another agent.
     """
     refuse_repaired(request)
     asked = requests.Question(
@@ -110,14 +118,15 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
 
 @router.post("/approvals/{uuid:approval_id}/decision", auth=own_writer, response=DecidedApproval)
 def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpResponse:
-    """Approve (also with other arguments), deny or answer. Bound to the version and digest that were shown.
+    """Approve a call (also with other arguments), deny it, or answer a question. `version` and `call.digest` have to be
+    those of the approval as you saw it.
 
-    With `grant` calls like it pass from then on, too: `decision.grant` is its id, or `decision.no_grant` says why not.
+    It stays `pending` where the rules want more votes. With `grant`, calls like it need no decision from then on:
+    `decision.grant` is its id, or `decision.no_grant` says why there is none.
 
-    403 for whoever asked: nobody decides what they asked themselves.
-
-    The same decision again is the same answer; another one is 409 and names the ``winner``. The first reason stands:
-    where another one comes with the same decision, ``not_kept`` says so.
+    403 for whoever asked, and for anybody whom the rules do not let decide. The same decision by the same caller again
+    is a 200; its first reason stands, and `not_kept` says so. Another decision, or a `version` or digest that has
+    changed, is a 409: `winner` says who decided what and when, null while nobody did.
     """
     refuse_repaired(request)
     decided = decisions.decide(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Query, Router
 
 from sessions_app.queries import audit as queries
 
@@ -14,11 +16,12 @@ from .schemas.audit import AuditEntry
 
 router = Router(tags=["audit"])
 MAX_SEQ = 2**63 - 1
+Subject = Annotated[str, Query("", description="only entries about what has this id, such as a session or an agent")]
 
 
 @router.get("/audit", auth=admin, response=Page[AuditEntry])
-def list_audit(request: HttpRequest, limit: Limit, cursor: Cursor, subject: str = "") -> HttpResponse:
-    """Who did what, the newest first. ``subject`` is the id that it was done to."""
+def list_audit(request: HttpRequest, limit: Limit, cursor: Cursor, subject: Subject) -> HttpResponse:
+    """List the entries of the audit log, newest first."""
     before = decode(cursor, lambda position: min(int(position[0]), MAX_SEQ)) if cursor else None
     rows = queries.entries(
         request.auth.workspace.id, limit=limit + 1, before=before, asked=queries.Asked(subject=subject)

@@ -37,21 +37,24 @@ router = Router(tags=["events"])
 seed_router = Router(tags=["events of a session"])
 """Below ``/dashboard/agents``."""
 MAX_SEQ = 2**31 - 1
-Seq = Annotated[int, Query(0, ge=0, le=MAX_SEQ, description="events after this seq")]
+Seq = Annotated[int, Query(0, ge=0, le=MAX_SEQ, description="only events with a higher seq")]
 KindFilter = Annotated[Kind | None, Query(None, description="only events of this kind")]
 STREAM = {"responses": {200: {"content": {"text/event-stream": {"schema": {
     "type": "string",
     "description": "`event: event` with `id: <seq>` and an Event as data; `event: session` with the Session and "
-    "`event: approval` with an Approval when they change; `event: review` when somebody gave a verdict, commented or "
-    "was assigned, to all but keys of the role agent; `event: said` with a piece of the message that is being "
-    "written (request, offset, text), which the log has when it is whole; a comment line every 15 s",
+    "`event: approval` with an Approval when they change; `event: review` when somebody gives a verdict, comments or "
+    "is assigned (not for keys with the role agent); `event: said` with a piece of a message that is still being "
+    "written (request, offset, text), which comes as an Event once it is complete; a comment line every 15 s",
 }}}}}}  # fmt: skip
-LastEventId = Annotated[int | None, Header(None, alias="Last-Event-ID", ge=0, le=MAX_SEQ)]
+LastEventId = Annotated[
+    int | None,
+    Header(None, alias="Last-Event-ID", ge=0, le=MAX_SEQ, description="id of the last event that was received"),
+]
 
 
 @router.get("/sessions/{uuid:session_id}/events", auth=own_reader, response=EventPage)
 def list_events(request: HttpRequest, session_id: UUID, after: Seq, limit: Limit, kind: KindFilter) -> HttpResponse:
-    """The event history in ``seq`` order. The next page is ``after`` the last ``seq`` of this one."""
+    """List the events of a session in order of `seq`. For the next page send the last `seq` of this one as `after`."""
     return _page(session_read(request, session_id), after, limit, kind)
 
 
@@ -59,16 +62,18 @@ def list_events(request: HttpRequest, session_id: UUID, after: Seq, limit: Limit
 def list_agent_events(
     request: HttpRequest, agent_id: UUID, session_id: UUID, after: Seq, limit: Limit, kind: KindFilter
 ) -> HttpResponse:
-    """The event history in ``seq`` order. The next page is ``after`` the last ``seq`` of this one."""
+    """List the events of a session in order of `seq`. For the next page send the last `seq` of this one as `after`."""
     return _page(session_read(request, session_id, agent_id), after, limit, kind)
 
 
 @router.post("/sessions/{uuid:session_id}/events", auth=own_asker, response=Appended)
 @once
 def append_events(request: HttpRequest, session_id: UUID, batch: SentEvents) -> HttpResponse:
-    """Add events at the end. One whose ``client_id`` the session has already is a duplicate and left out.
+    """Append events to the log of a session: all of them, or none. An event that came before, by its `client_id`, is
+    counted as a duplicate and not added again.
 
-    409 and nothing is added when a ``client_id`` comes again with anything else, which the answer names.
+    409 when a `client_id` comes again with other content (the answer names what differs), and for a session that is
+    archived or was imported.
     """
     now = timezone.now()
     sent = [sent_events.Sent(event.client_id, event.event(now), event.at is not None) for event in batch.events]
@@ -84,9 +89,11 @@ def append_events(request: HttpRequest, session_id: UUID, batch: SentEvents) -> 
 async def stream_session(
     request: HttpRequest, session_id: UUID, after: Seq, last_event_id: LastEventId
 ) -> HttpResponseBase:
-    """Server-sent events: replays after ``Last-Event-ID`` (or ``after``), then follows the session.
+    """Stream the events of a session (server-sent events): those after `Last-Event-ID`, else after `after`, then each
+    new one.
 
-    Exported files name this address; whoever opens it by hand, with a browser that asks for a page, is led to it.
+    429 when the caller has too many streams and waits open. A browser that opens this address, which exported files
+    name, is redirected to the page of the session.
     """
     session = await sync_to_async(session_read)(request, session_id)
     if "text/html" in request.headers.get("Accept", ""):
@@ -98,7 +105,9 @@ async def stream_session(
 async def stream_agent_session(
     request: HttpRequest, agent_id: UUID, session_id: UUID, after: Seq, last_event_id: LastEventId
 ) -> StreamingHttpResponse:
-    """Server-sent events: replays after ``Last-Event-ID`` (or ``after``), then follows the session."""
+    """Stream the events of a session (server-sent events): those after `Last-Event-ID`, else after `after`, then each
+    new one. 429 when the caller has too many streams and waits open.
+    """
     session = await sync_to_async(session_read)(request, session_id, agent_id)
     return _stream(request, session, after, last_event_id)
 

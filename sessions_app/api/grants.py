@@ -23,7 +23,7 @@ router = Router(tags=["grants"])
 
 @router.get("/grants", auth=reader, response=Page[Grant])
 def list_grants(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Grants of the workspace, the newest first, with how often each was used."""
+    """List grants, newest first, with how often each was used."""
     rows, next_cursor = keyset(queries.grants_of(request.auth.workspace.id), "id", limit, cursor, UUID)
     return reply(Page(items=[Grant.from_row(row) for row in rows], next_cursor=next_cursor))
 
@@ -31,7 +31,10 @@ def list_grants(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRespo
 @router.post("/grants", auth=writer, response={201: Grant})
 @once
 def make_grant(request: HttpRequest, new: NewGrant) -> HttpResponse:
-    """Allow calls like one that was asked, or (admins) of a tool. 409 where such calls are decided one by one."""
+    """Let calls like one that was asked for pass without a decision; or, for admins, calls of a tool of an agent.
+
+    403 for whoever may not decide that approval. 409 where such calls have to be decided one by one.
+    """
     refuse_repaired(request)
     wish = new.wish()
     try:

@@ -29,9 +29,10 @@ LONGEST = timedelta(days=366)
 
 @router.get("/oversight", auth=reader, response=Oversight)
 def read_oversight(request: HttpRequest, asked: Annotated[OversightQuery, Query()]) -> HttpResponse:
-    """How people decided: how many, how fast, how; which rules ask in vain; what of the planted calls was caught.
+    """Return how people decided in a period of at most 366 days: how often, how fast and how; which rules people only
+    ever approve; and which planted calls they stopped.
 
-    Everybody sees their own figures and those of the workspace; those of each person and team only admins do.
+    Everybody sees their own figures and those of the workspace; only admins see those of each person and team.
     """
     until = asked.to or timezone.now()
     since = asked.from_ or until - timedelta(days=DAYS)
@@ -62,7 +63,7 @@ def read_oversight(request: HttpRequest, asked: Annotated[OversightQuery, Query(
 def plant(request: HttpRequest, asked: PlantedCall) -> HttpResponse:
     """Place a test call in the inbox. It looks like any other until it is decided, and is never executed.
 
-    An admin signed in as a person has to: they are the one who cannot decide it.
+    403 for API keys: it has to be an admin who is signed in, who then cannot decide it. 409 while its agent is stopped.
     """
     refuse_repaired(request)
     member = Member.objects.select_related("user").filter(pk=request.auth.member_id).first()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Query, Router
 
 from sessions_app import models
 from sessions_app.policy.faults import Invalid
@@ -35,6 +35,7 @@ from .schemas.policies import (
 )  # fmt: skip
 
 router = Router(tags=["policies"])
+Since = Annotated[int, Query(description="number of the version to compare with")]
 MAX_ERRORS = 50
 
 
@@ -54,13 +55,13 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
 
 @router.get("/policy", auth=reader, response=Policy)
 def read_policy(request: HttpRequest) -> HttpResponse:
-    """The rules in force, and the versions that are live, in shadow and newest."""
+    """Return the rules in force, and which versions are live, in shadow and newest."""
     return _policy(request)
 
 
 @router.put("/policy", auth=admin, response=Policy)
 def put_policy(request: HttpRequest, policy: NewPolicy) -> HttpResponse:
-    """Put rules in force, as a new version. 409 when the version in force is not `seen` any more."""
+    """Put rules in force as a new version, from the next call on. 409 when `seen` is sent and no longer in force."""
     refuse_repaired(request)
     versions.put_in_force(
         request.auth.workspace.id, policy.rules, by=request.auth.actor, note=policy.note, seen=policy.seen
@@ -70,7 +71,9 @@ def put_policy(request: HttpRequest, policy: NewPolicy) -> HttpResponse:
 
 @router.post("/policy/preview", auth=reader, response=Preview)
 def preview(request: HttpRequest, draft: PreviewOf) -> HttpResponse:
-    """Replay the last 1,000 calls of the workspace against a draft, and against the rules in force. Changes nothing."""
+    """Replay the last 1,000 calls of the workspace against a draft and against the rules in force.
+    Nothing is changed.
+    """
     refuse_repaired(request)
     workspace_id = request.auth.workspace.id
     return reply(Preview.of(previews.replay(workspace_id, draft.rules), deciders.warnings(workspace_id, draft.rules)))
@@ -78,7 +81,7 @@ def preview(request: HttpRequest, draft: PreviewOf) -> HttpResponse:
 
 @router.get("/policy/shadow", auth=reader, response=Shadowed)
 def read_shadow(request: HttpRequest) -> HttpResponse:
-    """What the version in shadow would have changed, among the last 1,000 calls that it was asked about."""
+    """Return what the version in shadow would have decided otherwise, among the last 1,000 calls that it judged."""
     version = queries.state_of(request.auth.workspace.id).shadow
     if version is None:
         return reply(Shadowed.of(None, 0, []))
@@ -88,14 +91,14 @@ def read_shadow(request: HttpRequest) -> HttpResponse:
 
 @router.delete("/policy/shadow", auth=admin, response={204: None})
 def end_shadow(request: HttpRequest) -> HttpResponse:
-    """Have no version in shadow any more."""
+    """Take the version in shadow out of it; without one nothing changes."""
     versions.put_in_shadow(request.auth.workspace.id, None, by=request.auth.actor)
     return HttpResponse(status=204)
 
 
 @router.get("/policy/versions", auth=reader, response=Page[VersionName])
 def list_policy_versions(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Versions, the newest first, without their rules."""
+    """List the versions of the rules, newest first, without the rules themselves."""
     rows, next_cursor = keyset(queries.versions_of(request.auth.workspace.id), "number", limit, cursor, int)
     items = [name for row in rows if (name := VersionName.of(row))]
     return reply(Page(items=items, next_cursor=next_cursor))
@@ -104,7 +107,7 @@ def list_policy_versions(request: HttpRequest, limit: Limit, cursor: Cursor) -> 
 @router.post("/policy/versions", auth=admin, response={201: Version})
 @once
 def save_version(request: HttpRequest, draft: NewVersion) -> HttpResponse:
-    """Keep rules as a new version, without any effect."""
+    """Save rules as a new version, without effect. The rules of the newest version, sent without `note`, make none."""
     refuse_repaired(request)
     kept = versions.save_draft(request.auth.workspace.id, draft.rules, by=request.auth.actor, note=draft.note)
     return reply(Version.from_row(kept), 201)
@@ -112,19 +115,19 @@ def save_version(request: HttpRequest, draft: NewVersion) -> HttpResponse:
 
 @router.get("/policy/versions/{int:number}", auth=reader, response=Version)
 def read_version(request: HttpRequest, number: int) -> HttpResponse:
-    """One version with its rules."""
+    """Return a version with its rules."""
     return reply(Version.from_row(_version(request, number)))
 
 
 @router.get("/policy/versions/{int:number}/changes", auth=reader, response=Difference)
-def read_changes(request: HttpRequest, number: int, since: int) -> HttpResponse:
-    """What became of each rule since another version."""
+def read_changes(request: HttpRequest, number: int, since: Since) -> HttpResponse:
+    """Return what changed in each rule since another version."""
     return reply(Difference.between(_version(request, since), _version(request, number)))
 
 
 @router.post("/policy/versions/{int:number}/publish", auth=admin, response=Policy)
 def publish(request: HttpRequest, number: int, publication: Publication) -> HttpResponse:
-    """Put a version in force: from the next call on. 409 when the version in force is not `seen` any more."""
+    """Put a version in force, from the next call on. 409 when `seen` is sent and no longer in force."""
     versions.publish(
         _version(request, number), by=request.auth.actor, seen=publication.seen, reason=publication.reason
     )  # fmt: skip
@@ -134,7 +137,7 @@ def publish(request: HttpRequest, number: int, publication: Publication) -> Http
 @router.post("/policy/versions/{int:number}/restore", auth=admin, response=Policy)
 @once
 def restore(request: HttpRequest, number: int, publication: Publication) -> HttpResponse:
-    """Put the rules of an older version in force again, as a new version."""
+    """Put an older version's rules in force again, as a new version. 409 when `seen` is sent and no longer in force."""
     versions.roll_back(
         _version(request, number), by=request.auth.actor, seen=publication.seen, reason=publication.reason
     )  # fmt: skip
@@ -143,7 +146,7 @@ def restore(request: HttpRequest, number: int, publication: Publication) -> Http
 
 @router.post("/policy/versions/{int:number}/shadow", auth=admin, response=Policy)
 def put_in_shadow(request: HttpRequest, number: int, body: NoBody = NOTHING) -> HttpResponse:
-    """Have a version say beside the live one what it would do, without any effect."""
+    """Put a version in shadow, in place of the one there: it judges every call beside the live one, without effect."""
     versions.put_in_shadow(request.auth.workspace.id, _version(request, number), by=request.auth.actor)
     return _policy(request)
 

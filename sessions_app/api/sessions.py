@@ -46,16 +46,17 @@ seed_router = Router(tags=["sessions of an agent"])
 
 @router.get("/sessions", auth=own_reader, response=SessionPage)
 def list_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Sessions of all agents."""
+    """List the sessions of all agents that pass every filter, newest first unless `sort` says otherwise."""
     return _page(request, wanted.filter(), limit, cursor)
 
 
 @router.post("/sessions", auth=own_asker, response={200: Session, 201: Session})
 @once
 def open_session(request: HttpRequest, opened: OpenedSession) -> HttpResponse:
-    """The session of an agent, by its name, that you call `external_id`: 201 when it is new, 200 when it was there.
+    """Open the session that you call `external_id`, of the agent of this name: 201 when it is new, 200 when it exists.
 
-    An agent that is not known is made, as an external one. What is said of a session that is there changes nothing.
+    An agent that does not exist is made, with the runtime `external`. Of a session that exists nothing is changed. An
+    imported session is never meant. 403 when the key is for another agent.
     """
     principal = request.auth
     if principal.agent and not agents.is_called(principal.agent, opened.agent):
@@ -69,13 +70,15 @@ def open_session(request: HttpRequest, opened: OpenedSession) -> HttpResponse:
 
 @router.get("/sessions/{uuid:session_id}", auth=own_reader, response=Session)
 def read_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """One session."""
+    """Return a session."""
     return reply(session_schema(session_read(request, session_id)))
 
 
 @router.patch("/sessions/{uuid:session_id}", auth=own_writer, response=Session)
 def change_session(request: HttpRequest, session_id: UUID, changes: SessionChanges) -> HttpResponse:
-    """Other tags of a session, in the order that is sent, or another retention; what is left out stays."""
+    """Replace the tags of a session, change its retention, or both. 403 for a change of retention
+    that is an admin's.
+    """
     session, auth = session_read(request, session_id), request.auth
     retention = changes.retention.said() if changes.retention else None
     is_admin = auth.role.covers(models.Role.ADMIN)
@@ -85,7 +88,7 @@ def change_session(request: HttpRequest, session_id: UUID, changes: SessionChang
 
 @router.get("/sessions/{uuid:session_id}/turns", auth=own_reader, response=Page[Turn])
 def list_turns(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """The turns of a session in order; turn 0 is what came before the first message."""
+    """List the turns of a session in order. Turn 0 holds the events before the first message."""
     session = session_read(request, session_id)
     found = models.Turn.objects.filter(session=session)
     rows, next_cursor = keyset(found, "index", limit, cursor, int, ascending=True)
@@ -96,7 +99,11 @@ def list_turns(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cur
 @router.post("/sessions/{uuid:session_id}/continue", auth=own_writer, response={201: Session})
 @once
 def continue_session(request: HttpRequest, session_id: UUID, wanted: Continuation) -> HttpResponse:
-    """Go on from a session, or from one of its turns, as a new session of an agent that runs here."""
+    """Continue a session, or fork it after one of its turns, as a new session of an agent that runs here.
+
+    409 when the agent runs elsewhere or is not active, and for a `handoff` of a session that is archived or imported;
+    402 when a message cannot be paid for. 422 for an agent or a turn that does not exist.
+    """
     source = session_read(request, session_id)
     agent = models.Agent.objects.filter(workspace=request.auth.workspace, pk=wanted.agent_id).first()
     if agent is None or not request.auth.may_see_agent(agent.pk):
@@ -112,7 +119,7 @@ def continue_session(request: HttpRequest, session_id: UUID, wanted: Continuatio
 def list_agent_sessions(
     request: HttpRequest, agent_id: UUID, wanted: Query[SessionQuery], limit: Limit, cursor: Cursor
 ) -> HttpResponse:
-    """Sessions of one agent."""
+    """List the sessions of an agent that pass every filter; the filter `agent` is ignored."""
     agent = agent_read(request, agent_id)
     return _page(request, wanted.model_copy(update={"agent": str(agent.id)}).filter(), limit, cursor)
 
@@ -120,7 +127,11 @@ def list_agent_sessions(
 @seed_router.post("/{uuid:agent_id}/sessions", auth=own_asker, response={201: Session})
 @once
 def create_session(request: HttpRequest, agent_id: UUID, session: NewSession = NewSession()) -> HttpResponse:  # noqa: B008
-    """Begin a session, with a first message or without."""
+    """Create a session, with a first message or without.
+
+    A message to an agent that runs here begins a turn, which needs the role `reviewer`: 403 otherwise. 402 when no
+    budget or wallet can pay for it; 409 when the agent is stopped, paused or archived.
+    """
     agent, by = agent_read(request, agent_id), request.auth.actor
     if session.message and messages.runs_here(agent) and not request.auth.role.covers(models.Role.REVIEWER):
         raise Problem(403, f'a message begins a turn of "{agent}", and that needs the role "reviewer"')
@@ -130,14 +141,18 @@ def create_session(request: HttpRequest, agent_id: UUID, session: NewSession = N
 
 @seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}", auth=own_reader, response=Session)
 def read_agent_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """One session of an agent."""
+    """Return a session of an agent."""
     return reply(session_schema(session_read(request, session_id, agent_id)))
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/messages", auth=own_writer, response={202: Accepted})
 @once
 def send_message(request: HttpRequest, agent_id: UUID, session_id: UUID, message: NewMessage) -> HttpResponse:
-    """A person's message to the agent; ``interrupt`` stops the turn in flight first. 409 when it is archived."""
+    """Send a message to the agent. It begins a turn, or waits behind the one in flight.
+
+    402 when no budget or wallet can pay for the turn; 409 when the session is archived or imported, or the agent is
+    stopped, paused or archived. An agent that runs elsewhere finds the message in the log.
+    """
     session = session_read(request, session_id, agent_id)
     taken = messages.submit(session.pk, message.text, by=request.auth.actor, interrupting=message.interrupt)
     return reply(Accepted(seq=taken.seq, queued=taken.queued), 202)
@@ -147,14 +162,18 @@ def send_message(request: HttpRequest, agent_id: UUID, session_id: UUID, message
 def interrupt_session(
     request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING
 ) -> HttpResponse:
-    """Cancel the turn in flight, and what it asks. 409 when the session is archived."""
+    """Cancel the turn in flight and the approvals that it waits for. 202 also without one; 409 when it is archived."""
     messages.interrupt(session_read(request, session_id, agent_id).pk, by=request.auth.actor)
     return reply(session_schema(session_read(request, session_id, agent_id)), 202)
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/archive", auth=own_writer, response=Session)
 def archive_session(request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
-    """Read-only from now on; a second time changes nothing."""
+    """Archive a session: it is read-only from now on. A second time changes nothing.
+
+    A turn in flight is stopped, pending approvals are cancelled, waiting messages stay unsent, and the state that was
+    kept for this session alone is deleted.
+    """
     sessions.archive(session_read(request, session_id, agent_id), by=request.auth.actor)
     return reply(session_schema(session_read(request, session_id, agent_id)))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Annotated
 from uuid import UUID
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from ninja import Router
+from ninja import Query, Router
 
 from sessions_app import models
 from sessions_app.queries import stops as queries
@@ -22,13 +23,15 @@ from .problems import invalid, not_found
 from .schemas.stops import Lifting, NewStop, Stop
 
 router = Router(tags=["stops"])
+AgentNamed = Annotated[str, Query("", description="id, slug or name of an agent; 422 for one that does not exist")]
+InForce = Annotated[bool | None, Query(None, description="true: those in force; false: those that ended; else both")]
 
 
 @router.get("/stops", auth=reader, response=Page[Stop])
 def list_stops(
-    request: HttpRequest, limit: Limit, cursor: Cursor, agent: str = "", in_force: bool | None = None
+    request: HttpRequest, limit: Limit, cursor: Cursor, agent: AgentNamed, in_force: InForce
 ) -> HttpResponse:
-    """Stops of the workspace, the newest first; of an agent also those of every agent."""
+    """List stops, newest first. Those for every agent are among those of an `agent`."""
     workspace_id = request.auth.workspace.id
     found = queries.recent(workspace_id)
     if in_force is not None:
@@ -43,9 +46,9 @@ def list_stops(
 @router.post("/stops", auth=writer, response={201: Stop})
 @once_in_steps  # in one transaction its locks would be held to the end, and one that is not given undo it
 def stop(request: HttpRequest, new: NewStop) -> HttpResponse:
-    """Stop an agent, or every agent: what waits is denied, turns are interrupted, everything new is refused.
+    """Stop an agent, or every agent: calls that wait are denied, turns are interrupted, and nothing new begins.
 
-    For reviewers and admins. Once this is answered nothing new begins, also where `carried_out_at` is null still.
+    Nothing new begins once this is answered, even while `carried_out_at` is still null.
     """
     until = timezone.now() + timedelta(seconds=new.for_seconds) if new.for_seconds else new.until
     made = stops.make(
@@ -57,13 +60,13 @@ def stop(request: HttpRequest, new: NewStop) -> HttpResponse:
 
 @router.get("/stops/{uuid:stop_id}", auth=reader, response=Stop)
 def read_stop(request: HttpRequest, stop_id: UUID) -> HttpResponse:
-    """One stop, and what it ended."""
+    """Return a stop with what it ended."""
     return reply(Stop.from_row(_stop(request, stop_id)))
 
 
 @router.post("/stops/{uuid:stop_id}/lift", auth=writer, response=Stop)
 def lift(request: HttpRequest, stop_id: UUID, lifting: Lifting) -> HttpResponse:
-    """End a stop: for admins, and for who made it. 409 when it is over already. What it ended stays ended."""
+    """Lift a stop. What it ended stays ended. 403 for anybody but an admin or whoever made it; 409 when it is over."""
     found = _stop(request, stop_id)
     stops.lift(found, by=request.auth.actor, role=request.auth.role, reason=lifting.reason)
     return reply(Stop.from_row(_stop(request, stop_id)))

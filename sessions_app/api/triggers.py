@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Query, Router
 
 from sessions_app import models
 from sessions_app.queries import triggers as queries
@@ -38,6 +38,9 @@ from .schemas.triggers import (
 router = Router(tags=["triggers"])
 Status = models.TriggerRun.Status
 Kind = models.TriggerRun.Kind
+InStatus = Annotated[str, Query("", description=", ".join(Status.values))]
+OfKind = Annotated[str, Query("", description=", ".join(Kind.values))]
+Seen = Annotated[bool | None, Query(None, description="true or false: only those that are, or are not; else all")]
 
 FAULTS: dict[type[Exception], Any] = {
     Refused: lambda error: invalid(f"/{error.field}", str(error)),
@@ -52,7 +55,7 @@ FAULTS: dict[type[Exception], Any] = {
 
 @router.get("/schedules", auth=reader, response=Page[Schedule])
 def list_schedules(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """The schedules of the workspace, the newest first."""
+    """List the schedules of the workspace, newest first."""
     found = models.Schedule.objects.filter(workspace=request.auth.workspace).select_related("agent")
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     rules = _rules(request)
@@ -62,7 +65,9 @@ def list_schedules(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRe
 @router.post("/schedules", auth=admin, response={201: Schedule})
 @once
 def create_schedule(request: HttpRequest, schedule: NewSchedule) -> HttpResponse:
-    """Have an agent begin a session at the times of a cron expression (five fields) in a time zone."""
+    """Have an agent begin a session at the times of a cron expression (five fields) in a time zone. 404 without the
+    agent.
+    """
     fields = schedule.model_dump(exclude={"agent_id"})
     made = schedules.create(agent_read(request, schedule.agent_id), by=request.auth.actor, **fields)
     return reply(Schedule.from_row(made, _rules(request)), 201)
@@ -70,20 +75,22 @@ def create_schedule(request: HttpRequest, schedule: NewSchedule) -> HttpResponse
 
 @router.get("/schedules/{uuid:schedule_id}", auth=reader, response=Schedule)
 def read_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
-    """One schedule."""
+    """Return a schedule."""
     return reply(Schedule.from_row(_schedule(request, schedule_id), _rules(request)))
 
 
 @router.patch("/schedules/{uuid:schedule_id}", auth=admin, response=Schedule)
 def change_schedule(request: HttpRequest, schedule_id: UUID, changes: ScheduleChanges) -> HttpResponse:
-    """Change what is sent; ``enabled`` pauses and resumes. Times that passed in a pause are not made up for."""
+    """Change the fields that are sent. `enabled` pauses and resumes; times that passed in a pause
+    are not made up for.
+    """
     changed = schedules.change(_schedule(request, schedule_id), _changes(request, changes), by=request.auth.actor)
     return reply(Schedule.from_row(changed, _rules(request)))
 
 
 @router.delete("/schedules/{uuid:schedule_id}", auth=admin, response={204: None})
 def delete_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
-    """It fires no more; its runs stay."""
+    """Delete a schedule. Its runs stay."""
     schedules.delete(_schedule(request, schedule_id), by=request.auth.actor)
     return HttpResponse(status=204)
 
@@ -91,7 +98,7 @@ def delete_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 @router.post("/schedules/{uuid:schedule_id}/run", auth=writer, response={201: TriggerRun})
 @once
 def run_schedule(request: HttpRequest, schedule_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
-    """Fire it now, also while it is paused. The run says what came of it."""
+    """Fire a schedule now, even while it is paused. The run says what came of it."""
     run = schedules.run_now(_schedule(request, schedule_id), by=request.auth.actor)
     return reply(TriggerRun.from_row(run), 201)
 
@@ -101,7 +108,7 @@ def run_schedule(request: HttpRequest, schedule_id: UUID, nothing: NoBody = NOTH
 
 @router.get("/webhooks", auth=reader, response=Page[Webhook])
 def list_webhooks(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """The webhook endpoints of the workspace, the newest first; those that were deactivated too."""
+    """List the webhook endpoints of the workspace, newest first, with those that are deactivated."""
     rows, next_cursor = keyset(queries.endpoints(request.auth.workspace.id), "id", limit, cursor, UUID)
     rules = _rules(request)
     items = [Webhook.from_row(row, _url(request, row), rules) for row in rows]
@@ -111,7 +118,9 @@ def list_webhooks(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRes
 @router.post("/webhooks", auth=admin, response={201: WebhookWithSecret})
 @once_hiding("secret")
 def create_webhook(request: HttpRequest, webhook: NewWebhook) -> HttpResponse:
-    """An address for others to post to. A secret that is made here stands in this answer alone."""
+    """Make an address for others to post to. Only this answer has a secret that was made here. 404
+    without the agent.
+    """
     agent = agent_read(request, webhook.agent_id) if webhook.agent_id else None
     fields = {"agent": agent, "by": request.auth.actor, "secret": webhook.secret, "when_asking": webhook.when_asking}
     endpoint, secret = webhook_endpoints.create(request.auth.workspace.id, webhook.name, webhook.scheme, **fields)
@@ -120,7 +129,7 @@ def create_webhook(request: HttpRequest, webhook: NewWebhook) -> HttpResponse:
 
 @router.get("/webhooks/{uuid:webhook_id}", auth=reader, response=Webhook)
 def read_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
-    """One webhook endpoint."""
+    """Return a webhook endpoint."""
     return _webhook_reply(request, webhook_id)
 
 
@@ -133,14 +142,14 @@ def change_webhook(request: HttpRequest, webhook_id: UUID, changes: WebhookChang
 
 @router.delete("/webhooks/{uuid:webhook_id}", auth=admin, response={204: None})
 def delete_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
-    """Deactivate it: posts get 404, its deliveries stay, its name stays reserved."""
+    """Deactivate a webhook endpoint: posts to it get 404. Its deliveries stay, and its name stays reserved."""
     webhook_endpoints.change(_webhook(request, webhook_id), {"active": False}, by=request.auth.actor)
     return HttpResponse(status=204)
 
 
 @router.post("/webhooks/{uuid:webhook_id}/secret", auth=admin, response=WebhookWithSecret)
 def rotate_secret(request: HttpRequest, webhook_id: UUID, new: NewSecret) -> HttpResponse:
-    """Another secret from now on; of an unsigned endpoint another address."""
+    """Replace its secret, at once; an unsigned endpoint (scheme `none`) gets another address instead."""
     secret = webhook_endpoints.rotate(_webhook(request, webhook_id), by=request.auth.actor, secret=new.secret)
     return _with_secret(request, webhook_id, secret, 200)
 
@@ -150,9 +159,9 @@ def rotate_secret(request: HttpRequest, webhook_id: UUID, new: NewSecret) -> Htt
 
 @router.get("/webhooks/{uuid:webhook_id}/deliveries", auth=reader, response=Page[DeliveryRow])
 def list_deliveries(
-    request: HttpRequest, webhook_id: UUID, limit: Limit, cursor: Cursor, acknowledged: bool | None = None
+    request: HttpRequest, webhook_id: UUID, limit: Limit, cursor: Cursor, acknowledged: Seen
 ) -> HttpResponse:
-    """What came to an endpoint, the newest first, without its content."""
+    """List what came to a webhook endpoint, newest first, without its content."""
     found = queries.deliveries(_webhook(request, webhook_id), acknowledged)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     return reply(Page(items=[DeliveryRow.from_row(row) for row in rows], next_cursor=next_cursor))
@@ -160,13 +169,13 @@ def list_deliveries(
 
 @router.get("/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}", auth=reader, response=Delivery)
 def read_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
-    """One delivery with its content."""
+    """Return a delivery with its content."""
     return reply(Delivery.from_row(_delivery(request, webhook_id, delivery_id)))
 
 
 @router.post("/webhooks/{uuid:webhook_id}/deliveries/acknowledge", auth=writer, response=Acknowledged)
 def acknowledge_deliveries(request: HttpRequest, webhook_id: UUID, those: Acknowledgement) -> HttpResponse:
-    """Mark deliveries as seen to; how many were not before."""
+    """Acknowledge deliveries; the answer is how many were not acknowledged before. Unknown ids are left out."""
     mine = queries.deliveries(_webhook(request, webhook_id)).filter(pk__in=those.ids).values_list("pk", flat=True)
     changed = webhook_deliveries.acknowledge(request.auth.workspace.id, list(mine), by=request.auth.actor)
     return reply(Acknowledged(acknowledged=changed))
@@ -176,7 +185,7 @@ def acknowledge_deliveries(request: HttpRequest, webhook_id: UUID, those: Acknow
 def acknowledge_delivery(
     request: HttpRequest, webhook_id: UUID, delivery_id: UUID, nothing: NoBody = NOTHING
 ) -> HttpResponse:
-    """Mark one as seen to; a second time changes nothing."""
+    """Acknowledge a delivery; a second time changes nothing."""
     delivery = _delivery(request, webhook_id, delivery_id)
     webhook_deliveries.acknowledge(delivery.workspace_id, [delivery.pk], by=request.auth.actor)
     return reply(Delivery.from_row(_delivery(request, webhook_id, delivery_id)))
@@ -189,7 +198,9 @@ def acknowledge_delivery(
 def replay_delivery(
     request: HttpRequest, webhook_id: UUID, delivery_id: UUID, nothing: NoBody = NOTHING
 ) -> HttpResponse:
-    """Give it to the agent once more, in a session of its own. 409 without an agent, or without its content."""
+    """Give a delivery to the agent again, in a new session. 409 when there is no agent, or its
+    content is kept no more.
+    """
     run = webhook_deliveries.replay(_delivery(request, webhook_id, delivery_id), by=request.auth.actor)
     return reply(TriggerRun.from_row(run), 201)
 
@@ -202,13 +213,13 @@ def list_runs(
     request: HttpRequest,
     limit: Limit,
     cursor: Cursor,
-    status: str = "",
-    kind: str = "",
+    status: InStatus,
+    kind: OfKind,
     schedule_id: UUID | None = None,
     webhook_id: UUID | None = None,
     session_id: UUID | None = None,
 ) -> HttpResponse:
-    """Every fire, failed and skipped ones too, the newest first."""
+    """List every time that a trigger fired, failed and skipped ones too, newest first."""
     for name, value, choices in (("status", status, Status), ("kind", kind, Kind)):
         if value and value not in choices.values:
             raise invalid(f"/{name}", f'"{value}" is no {name}; use one of {", ".join(choices.values)}')
@@ -223,7 +234,7 @@ def list_runs(
 
 @router.get("/trigger-runs/{uuid:run_id}", auth=reader, response=TriggerRun)
 def read_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """One trigger run."""
+    """Return a trigger run."""
     return reply(TriggerRun.from_row(_found_or_404(queries.runs(request.auth.workspace.id), run_id, "trigger run")))
 
 

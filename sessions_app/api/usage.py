@@ -29,7 +29,10 @@ Limit = Annotated[int, Query(MOST, ge=1, le=MOST, description=f"rows of one page
 def read_usage(
     request: HttpRequest, period: Query[UsageQuery], limit: Limit, cursor: Cursor, group_by: Group = "day"
 ) -> HttpResponse:
-    """Tokens and money by day (UTC), agent, model, session or tool."""
+    """Return tokens and money, grouped by day (UTC), agent, model, session or tool, in order of the group's name.
+
+    403 for the group `session` when you see numbers only.
+    """
     if request.auth.numbers_only and group_by == "session":
         raise Problem(403, "you see numbers only in this workspace, and sessions have titles; group by something else")
     spent = queries.Period(request.auth.workspace.id, period.from_, period.to, period.agent, period.origin, period.tag)
@@ -74,7 +77,7 @@ def _spent(used: queries.Used) -> dict[str, Any]:
 def list_calls(
     request: HttpRequest, wanted: Query[CallUsageQuery], limit: paging.Limit, cursor: Cursor
 ) -> HttpResponse:
-    """Tool calls that were made, those that failed too, the newest first."""
+    """List the tool calls of agents that run here, those that failed too, newest first. None of deleted sessions."""
     values = wanted.model_dump(exclude={"from_", "to"})
     passing = ledger.CallFilter(**values, since=wanted.from_, until=wanted.to)
     found = ledger.calls(request.auth.workspace.id, passing)

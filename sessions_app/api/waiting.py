@@ -25,7 +25,7 @@ SESSION = "/{uuid:agent_id}/sessions/{uuid:session_id}"
 
 @seed_router.get(f"{SESSION}/queue", auth=own_reader, response=Page[Waiting])
 def list_waiting(request: HttpRequest, agent_id: UUID, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Messages that wait, in the order in which they will be read; the first 500."""
+    """List the messages that wait, in the order in which the agent will read them: at most the first 500."""
     session = session_read(request, session_id, agent_id)
     waiting = list(models.QueuedMessage.objects.filter(session=session).in_line()[:MOST])
     rows, next_cursor = behind(waiting, lambda row: str(row.pk), limit, cursor)
@@ -34,7 +34,7 @@ def list_waiting(request: HttpRequest, agent_id: UUID, session_id: UUID, limit: 
 
 @seed_router.delete(f"{SESSION}/queue/{{uuid:message_id}}", auth=own_writer, response={204: None})
 def take_back(request: HttpRequest, agent_id: UUID, session_id: UUID, message_id: UUID) -> HttpResponse:
-    """Take back a message that waits. 404 when its turn has begun."""
+    """Delete a message that still waits. 404 when its turn has begun."""
     if not messages.take_back(session_read(request, session_id, agent_id).pk, message_id):
         raise not_found("message")
     return HttpResponse(status=204)
@@ -42,7 +42,10 @@ def take_back(request: HttpRequest, agent_id: UUID, session_id: UUID, message_id
 
 @seed_router.post(f"{SESSION}/go-on", auth=own_writer, response={202: Session})
 def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
-    """Send the messages that were held back for want of money, or while the agent was paused. 409 when none was."""
+    """Send the messages that were held back: for lack of money, or because the agent was paused or stopped.
+
+    409 when none is held back, a turn is in flight, or the agent is still not active; 402 when there is still no money.
+    """
     if not messages.send_waiting(session_read(request, session_id, agent_id).pk):
         raise Problem(409, "no message is held back")
     return reply(session_schema(session_read(request, session_id, agent_id)), 202)
@@ -50,7 +53,11 @@ def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBod
 
 @seed_router.post(f"{SESSION}/retry", auth=own_writer, response={202: Session})
 def retry(request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
-    """Have the agent take its last turn up again, after an error or an interruption. 409 while one is in flight."""
+    """Have the agent take up its last turn again, after an error or an interruption.
+
+    409 while a turn is in flight, where there was none yet, and for an agent that runs elsewhere or is not active; 402
+    when no budget or wallet can pay for it.
+    """
     if not messages.retry(session_read(request, session_id, agent_id).pk, by=request.auth.actor):
         raise Problem(409, "no turn can be tried again: one is in flight, none was taken, or the agent runs elsewhere")
     return reply(session_schema(session_read(request, session_id, agent_id)), 202)

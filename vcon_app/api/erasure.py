@@ -33,6 +33,9 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
 }
 IN_PATHS["import_id"] = Import
 Reason = Annotated[str, Field(max_length=tombstones.MAX_REASON)]
+WHY = "why it is deleted; kept for good, with who asked and when. In the query or in the body"
+WhyInAddress = Annotated[str, Query(max_length=tombstones.MAX_REASON, description=WHY)]
+CHILDREN = "delete the sessions of its sub-agents, too; otherwise they stay. In the query or in the body"
 
 
 class Erasure(Body):
@@ -42,7 +45,7 @@ class Erasure(Body):
 
 
 class SessionErasure(Erasure):
-    children: bool | None = Field(None, description="delete the sessions of its sub-agents, too; else they stay")
+    children: bool | None = Field(None, description=CHILDREN)
 
 
 class Document(BaseModel):
@@ -89,13 +92,14 @@ class Tombstone(BaseModel):
 def delete_session(
     request: HttpRequest,
     session_id: UUID,
-    reason: Annotated[str, Query(max_length=tombstones.MAX_REASON)] = "",
-    children: Annotated[bool, Query()] = False,
+    reason: WhyInAddress = "",
+    children: Annotated[bool, Query(description=CHILDREN)] = False,
     wanted: SessionErasure = SessionErasure(),  # noqa: B008
 ) -> HttpResponse:
-    """Delete a session for good, with the files that nothing else was read from. 409 while its agent is at a turn.
+    """Delete a session for good, with the files that nothing else was read from. What it cost stays in the totals, and
+    a signed tombstone remains, see `GET /api/v1/tombstones/{subject_id}`.
 
-    What was spent stays in the sums, and a signed tombstone in the audit log.
+    409 while its agent is at a turn, something is being written to it, or it is on hold.
     """
     session = sessions.session_read(request, session_id)
     together = children if wanted.children is None else wanted.children
@@ -107,12 +111,14 @@ def delete_session(
 def delete_import(
     request: HttpRequest,
     import_id: UUID,
-    reason: Annotated[str, Query(max_length=tombstones.MAX_REASON)] = "",
+    reason: WhyInAddress = "",
     wanted: Erasure = Erasure(),  # noqa: B008
 ) -> HttpResponse:
-    """Delete an import for good, with its file and the sessions that it made; of a repeat only the repeat.
+    """Delete an import for good, with its file, its repeats and the sessions that it made. Of a repeat (`duplicate_of`)
+    only the repeat goes.
 
-    409 while the file is read, and where another file added to one of its sessions.
+    409 while the file is being read, while one of its sessions is on hold or its agent is at a turn, and where another
+    file added to one of its sessions, too.
     """
     imported = Import.objects.filter(workspace=request.auth.workspace, pk=import_id).first()
     if imported is None:
@@ -123,7 +129,7 @@ def delete_import(
 
 @router.get("/tombstones/{uuid:subject_id}", auth=admin, response=Tombstone)
 def read_tombstone(request: HttpRequest, subject_id: UUID) -> HttpResponse:
-    """What remains of a session or an import, by the id that it had."""
+    """Return the tombstone of a session or an import that was deleted, by the id that it had."""
     row = tombstone_of(request.auth.workspace.id, subject_id)
     if row is None:
         raise not_found("tombstone")

@@ -24,7 +24,7 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {NoPeriod: lambda erro
 
 
 class PeriodQuery(BaseModel):
-    """A period; without a beginning or an end all there is."""
+    """A period; without `from` or `to` it has no beginning or no end."""
 
     from_: Since = Field(None, alias="from")
     to: Until = None
@@ -47,7 +47,7 @@ class AuditQuery(PeriodQuery):
     openapi_extra={"responses": {200: {"description": "the file", "content": AUDIT_FILES}}},
 )
 def export_audit(request: HttpRequest, asked: Annotated[AuditQuery, Query()]) -> HttpResponseBase:
-    """The audit entries of a period, the first one first; ``docs/proof.md`` describes the formats."""
+    """Return the audit entries of a period as a file, oldest first. `docs/proof.md` describes the formats."""
     workspace = request.auth.workspace
     chunks = audit_export.chunks(asked.format, workspace.id, asked.period)
     name = f"audit-{workspace.slug}.{audit_export.SUFFIXES[asked.format]}"
@@ -68,9 +68,9 @@ class PackQuery(BaseModel):
     openapi_extra={"responses": {200: {"description": "the pack", "content": {"application/zip": {}}}}},
 )
 def export_evidence(request: HttpRequest, asked: Annotated[PackQuery, Query()]) -> HttpResponseBase:
-    """The evidence pack of a period: decisions with receipts, who oversaw, rules, stops, incidents, the audit log.
+    """Return the evidence pack of a period: decisions with receipts, who oversaw, rules, stops, incidents, audit log.
 
-    ``docs/proof.md`` describes it, and how to check it. That it was taken stands in the audit log.
+    `docs/proof.md` says what is in it and how to check it. That it was taken stands in the audit log.
     """
     workspace = request.auth.workspace
     period = Period(asked.from_ or LONG_AGO, asked.to or FAR_AHEAD)

@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from sessions_app.api.auth import own_viewer
@@ -36,22 +36,23 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
 }
 MAX_WAIT = 300.0
 POLL_SECONDS = 0.25
+FormatName = Annotated[str, Query(description="name of a format of export: vcon, jsonl, html, bundle, original, ...")]
 
 
 def choices() -> list[dict[str, Any]]:
     """What may be chosen, for the description of the API: the options of all formats that are installed."""
     parameters = [
-        _parameter("signed", {"type": "boolean"}, "with the key of this installation"),
+        _parameter("signed", {"type": "boolean"}, "sign the file with the key of this installation"),
         _parameter(
             "encrypt_for",
             {"type": "array", "items": {"type": "string", "format": "uuid"}},
-            "ids of trust anchors with RSA keys, repeated; it is signed first",
+            "id of a trust anchor with an RSA key; may be sent several times. The file is signed first",
         ),
         _parameter(
             handing_on.PARAMETER,
             {"type": "string", "enum": [*handing_on.ANSWERS]},
-            "of a session whose legal basis does not grant redistribution: check refuses it (409), confirmed gives it "
-            "and stands in the audit",
+            "for a session whose legal basis does not grant redistribution: check is a 409, confirmed gives the file "
+            "and is recorded in the audit log; without it the file is given",
         ),
     ]
     for name, found in export_options.all_options().items():
@@ -102,10 +103,10 @@ class WrittenExport(BaseModel):
     filename: str
     size: int | None
     requested_by: str
-    waiting_for: str | None = Field(description="why it was put back and waits, until it goes on by itself")
+    waiting_for: str | None = Field(description="why it was put back; it goes on by itself. null: it was not")
     queued_behind: int | None = Field(
-        description="how many of the same sender's tasks are taken before it, up to 500; those of others are taken in "
-        "between. null when it is not in line"
+        description="how many tasks of the same sender come before it, up to 500; tasks of others come in between. "
+        "null: it is not in line"
     )
     created_at: datetime
     started_at: datetime | None
@@ -123,7 +124,7 @@ class WrittenExport(BaseModel):
 
 @router.get("/sessions/{uuid:session_id}/exports", auth=own_viewer, response=Page[WrittenExport])
 def list_exports(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Exports of a session, the newest first, with the place in line of those that wait for a worker."""
+    """List the exports of a session, newest first, with the place in line of those that wait for a worker."""
     session = session_read(request, session_id)
     rows, next_cursor = keyset(export_log.exports_of(session.pk), "id", limit, cursor, UUID)
     places = job_places.places(session.workspace_id, rows)
@@ -139,11 +140,15 @@ def list_exports(request: HttpRequest, session_id: UUID, limit: Limit, cursor: C
         "parameters": choices(),
     },
 )
-async def export_session(request: HttpRequest, session_id: UUID, format: str) -> StreamingHttpResponse:
-    """A session as a file. ``Countersign-Loss`` is ``none``, or how many things the format could not carry.
+async def export_session(request: HttpRequest, session_id: UUID, format: FormatName) -> StreamingHttpResponse:
+    """Return a session as a file. The header `Countersign-Loss` is `none`, or how many things the format cannot carry.
 
-    ``Accept`` chooses among the media types that a format has: llmfeed also goes as ``application/llmfeed+json``.
-    ``Countersign-Redistribution`` says whether the legal basis of the session's file grants that it is handed on.
+    `Accept` chooses among the media types of a format: llmfeed also comes as `application/llmfeed+json`. Where the
+    session's file states a legal basis, the header `Countersign-Redistribution` says what it grants: granted, denied,
+    expired or missing.
+
+    A worker writes the file of a large session: the request waits for up to 5 minutes, then it is a 503 with
+    `Retry-After`. 422 for an unknown format or option.
     """
     export = await _written(request, session_id, format)
     redistribution = await in_thread(handing_on.state_of, export.session)
@@ -165,8 +170,8 @@ async def export_session(request: HttpRequest, session_id: UUID, format: str) ->
     response=Report,
     openapi_extra={"parameters": choices()},
 )
-async def report_export(request: HttpRequest, session_id: UUID, format: str) -> HttpResponse:
-    """What the format cannot carry of this session. No file is made, and nobody is noted to have taken one."""
+async def report_export(request: HttpRequest, session_id: UUID, format: FormatName) -> HttpResponse:
+    """Return what a format cannot carry of this session. No file is made, and no export is recorded."""
     await release()
     return reply(await in_thread(_report, request, session_id, format))
 

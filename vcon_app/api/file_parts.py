@@ -24,7 +24,7 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {}
 class Value(BaseModel):
     place: str = Field(description="JSON pointer (RFC 6901) in the file")
     text: str
-    size: int = Field(description="characters of it in all, where text is only their beginning; else 0")
+    size: int = Field(description="characters of the whole value, where `text` is only its beginning; else 0")
 
     @classmethod
     def of(cls, value: parts.Value) -> Value:
@@ -38,12 +38,14 @@ class FilePart(BaseModel):
 
 
 class FileParts(BaseModel):
-    """Parties, analyses, attachments, nodes, blocks, and every member that became no event: the word of the file."""
+    """Parties, analyses, attachments, nodes, blocks, and every other member that became no event,
+    as the file has it.
+    """
 
     parts: list[FilePart]
-    left_out: int = Field(description="values for which there was no room; the original file has them")
+    left_out: int = Field(description="values that were left out for want of room; the export `original` has them")
     is_whole: bool = Field(
-        description="whether the file was looked through (up to 8 MB and 20,000 events); else the original has the rest"
+        description="whether all of the file was read (up to 8 MB and 20,000 events); else the export `original` has it"
     )
 
 
@@ -51,9 +53,9 @@ class FileParts(BaseModel):
 def read_file_parts(
     request: HttpRequest,
     session_id: UUID,
-    q: Annotated[str, Query(description="words in the place, the text or the title", max_length=200)] = "",
+    q: Annotated[str, Query(description="only values with these words in place, text or title", max_length=200)] = "",
 ) -> HttpResponse:
-    """What the file of a session holds beside its events: every value with its place, as the file has it."""
+    """Return what the file of a session holds beside its events: every value with its place, as the file has it."""
     found = parts_beside_events(session_read(request, session_id), q.strip())
     told = [
         FilePart(title=part.title, place=part.place, values=[Value.of(value) for value in part.values])

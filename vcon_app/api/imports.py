@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from ninja import File, Form, Router
+from ninja import File, Form, Query, Router
 from ninja.files import UploadedFile
 from pydantic import BaseModel, Field
 
@@ -28,6 +28,8 @@ from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs, store_logs
 
 router = Router(tags=["imports"])
+InStatus = Annotated[Literal["open", "done", "failed"] | None, Query(description="open: queued or running")]
+OfBatch = Annotated[UUID | None, Query(description="only imports that were sent with this `batch`")]
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     documents.TooLarge: lambda error: invalid("/file", str(error), status=413),
     import_jobs.UnknownFormat: lambda error: invalid("/format", str(error)),
@@ -59,23 +61,23 @@ class Import(BaseModel):
     status: Literal["queued", "running", "done", "failed"]
     progress: float = Field(description="0 to 1")
     filename: str
-    sha256: str
-    size: int
+    sha256: str = Field(description="of the file, in hex")
+    size: int = Field(description="of the file, in bytes")
     format: str | None = Field(description="null until it is recognised")
-    duplicate_of: UUID | None
+    duplicate_of: UUID | None = Field(description="the import of the same bytes that was made before; null: none")
     sessions: list[UUID]
-    members: list[Member] = Field(description="of an archive: which of its files gave events to which session")
+    members: list[Member] = Field(description="of an archive: which of its files added events to which session")
     events: int = Field(description="events that this import added")
     findings: list[ImportFinding]
     signature: Signature
-    waiting_for: str | None = Field(description="why it was put back and waits, until it goes on by itself")
+    waiting_for: str | None = Field(description="why it was put back; it goes on by itself. null: it was not")
     queued_behind: int | None = Field(
-        description="how many of its sender's tasks are taken before it, up to 500; those of others are taken in "
-        "between. null when it is not in line"
+        description="how many tasks of the same sender come before it, up to 500; tasks of others come in between. "
+        "null: it is not in line"
     )
     error: str | None
     batch_id: UUID | None = Field(description="shared by files that were sent as one batch")
-    folder: str = Field(description="where the file lay in the folder that was sent; empty where none was told")
+    folder: str = Field(description="where the file lay in the folder that was sent; empty where it was not said")
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -111,14 +113,14 @@ def create_import(
     folder: Form[str] = "",
     log: Annotated[UploadedFile | None, File()] = None,
 ) -> HttpResponse:
-    """Take a file in; a worker reads it. ``agent`` is a name or an id, ``format`` is recognised when left out.
+    """Import a file, or an archive of files; a worker reads it. `agent` is a name or an id (a name that does not exist
+    makes an agent; without it the file says whose sessions they are). `format` is recognised when it is left out.
 
-    With a SQLite file comes as ``log`` the file beside it whose name ends with ``-wal``, where its newest rows stand
-    while its agent runs.
+    With a SQLite file send as `log` the file beside it whose name ends with `-wal`: it has the newest rows while the
+    agent runs. Files that belong together are sent with the same `batch` (a UUID of yours); `folder` says where the
+    file lay. A file that was imported before is not read again: `duplicate_of` names its first import.
 
-    Files that belong together are sent with the same ``batch`` (a UUID of yours): the page of imports adds them up.
-
-    Bytes that were imported before are the same import again: ``duplicate_of`` names it.
+    413 for a file that is larger than this installation takes; 422 for an unknown format or agent id.
     """
     refuse_unknown_fields(request, files=("file", "log"), texts=("agent", "format", "batch", "folder"))
     workspace = request.auth.workspace
@@ -142,10 +144,10 @@ def list_imports(
     request: HttpRequest,
     limit: Limit,
     cursor: Cursor,
-    status: Literal["open", "done", "failed"] | None = None,
-    batch: UUID | None = None,
+    status: InStatus = None,
+    batch: OfBatch = None,
 ) -> HttpResponse:
-    """Imports of the workspace, the newest first; ``open`` are those that are queued or running."""
+    """List the imports of the workspace, newest first."""
     wanted = queries.ImportFilter(status or "", batch)
     rows, next_cursor = keyset(queries.passing(_found(request.auth.workspace), wanted), "id", limit, cursor, UUID)
     return reply(Page(items=_shown(rows), next_cursor=next_cursor))
@@ -153,7 +155,7 @@ def list_imports(
 
 @router.get("/imports/{uuid:import_id}", auth=reader, response=Import)
 def read_import(request: HttpRequest, import_id: UUID) -> HttpResponse:
-    """One import; ask again until ``status`` is done or failed."""
+    """Return an import; ask again until `status` is done or failed."""
     imported = _found(request.auth.workspace).filter(pk=import_id).first()
     if imported is None:
         raise not_found("import")

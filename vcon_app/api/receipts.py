@@ -31,8 +31,8 @@ JSON = "application/json"
 class Receipt(BaseModel):
     """A receipt, with what it states in readable form."""
 
-    receipt: str = Field(description="compact JWS (RFC 7515); what counts")
-    statement: dict[str, Any] = Field(description="its payload; docs/proof.md says what each member means")
+    receipt: str = Field(description="compact JWS (RFC 7515): the receipt itself")
+    statement: dict[str, Any] = Field(description="its payload, readable; docs/proof.md says what each member means")
 
 
 @router.get(
@@ -44,11 +44,13 @@ class Receipt(BaseModel):
 def read_receipt(
     request: HttpRequest,
     approval_id: UUID,
-    arguments: Annotated[bool, Query(description="with the text that was shown, not only its digest")] = False,
+    arguments: Annotated[bool, Query(description="with the text that was decided on, not only its digest")] = False,
 ) -> HttpResponse:
-    """What was decided, signed: as ``application/jose``, or with ``Accept: application/json`` as JSON.
+    """Return the receipt of a decision, a signed statement: as `application/jose`, or with `Accept: application/json`
+    as JSON.
 
-    409 while it is pending or can still be taken back, and for what an imported file told of.
+    409 while it is pending or can still be taken back, for a decision that an imported file tells of, and where the
+    audit log has been changed.
     """
     approval = Approval.objects.filter(request.auth.sees_approvals(), pk=approval_id).first()
     if approval is None:

@@ -35,54 +35,69 @@ SEQ = 2**31 - 1
 
 
 class Rule(Body):
-    """What is to go. ``event`` and ``text`` need a ``seq``; ``arguments`` and ``result`` without one mean all."""
+    """What to remove. ``event`` and ``text`` need ``seq``, ``attachment`` and ``analysis`` ``index``, ``containing``
+    ``words``; ``arguments`` and ``result`` without ``seq`` mean all of them.
+    """
 
     what: Annotated[str, Field(max_length=40, description=", ".join(redaction_rules.NEEDS))]
     seq: Annotated[int, Field(ge=1, le=SEQ)] | None = None
-    index: Annotated[int, Field(ge=0, le=SEQ, description="of an attachment or analysis of the file")] | None = None
+    index: Annotated[int, Field(ge=0, le=SEQ, description="of an attachment or an analysis in the file")] | None = None
     words: (
-        Annotated[str, Field(max_length=redaction_rules.LONGEST, description="every place that contains them")] | None
+        Annotated[
+            str,
+            Field(
+                max_length=redaction_rules.LONGEST, description="every place that contains them; at least 2 characters"
+            ),
+        ]
+        | None
     ) = None
 
 
 class NewRedaction(Body):
-    type: Annotated[str, Field(max_length=redactions.LONGEST_TYPE, description='stands in the file: "PII Redaction"')]
+    type: Annotated[
+        str, Field(max_length=redactions.LONGEST_TYPE, description='what the file says it is, such as "PII Redaction"')
+    ]
     remove: Annotated[list[Rule], Field(max_length=redaction_rules.MOST)]
     signed: bool = False
     encrypt_for: Annotated[
-        list[str], Field(max_length=50, description="ids of trust anchors with RSA keys; it is signed first")
+        list[str], Field(max_length=50, description="ids of trust anchors with RSA keys; the file is signed first")
     ] = []
-    accept: Annotated[bool, Field(description="hand it out although removed words still stand in it")] = False
+    accept: Annotated[bool, Field(description="make it ready even if removed words are still found in it")] = False
 
 
 class Leak(BaseModel):
     """A place in the file that still says what was removed."""
 
     pointer: str
-    seq: int | None = Field(description="the event that stands there")
+    seq: int | None = Field(description="the event at this place; null: it is in none")
     words: str
     source: str = Field(description="where it was removed: the seq of an event, or a part of the whole")
-    rule: Rule | None = Field(description="removes that place, too; null: no rule does, it can only be accepted")
+    rule: Rule | None = Field(
+        description="the rule that removes this place, too; null: none does, it can only be accepted"
+    )
 
 
 class Redaction(BaseModel):
-    """A redacted vCon. ``held``: removed words still stand in it, see ``leaks``; accept them, or remove more."""
+    """A redacted vCon. ``held``: removed words are still in it (``leaks``) or were not all looked for (``unchecked``):
+    accept
+    it, or make another one that removes more.
+    """
 
     id: UUID
     session_id: UUID
     type: str
     status: Literal["writing", "failed", "held", "ready"]
     remove: list[Rule]
-    removed: dict[str, int] = Field(description="what was removed how often")
+    removed: dict[str, int] = Field(description="how often each kind was removed")
     leaks: list[Leak] = Field(description="the first 200 of them")
     leak_count: int
-    unchecked: int = Field(description="removed lines that were too many to be looked for")
+    unchecked: int = Field(description="removed lines that were not looked for, as there were too many")
     accepted_by: str | None
     export_id: UUID
     uuid: str = Field(description="of the vCon")
     filename: str
     size: int | None
-    download: str | None = Field(description="path of the file, once it is ready")
+    download: str | None = Field(description="path of the file; null until it is ready")
     error: str | None
     created_at: datetime
 
@@ -109,7 +124,10 @@ class Redaction(BaseModel):
 @router.post("/sessions/{uuid:session_id}/redactions", auth=own_writer, response={201: Redaction})
 @once
 def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedaction) -> HttpResponse:
-    """Write a vCon of the session without what ``remove`` names, and look for what was removed in what was written."""
+    """Make a vCon of the session without what `remove` names, and check that what was removed is nowhere in it.
+
+    A worker writes the file of a large session: `status` is then `writing`. 422 for a rule that fits nothing.
+    """
     session = session_read(request, session_id)
     rules = [rule.model_dump(exclude_none=True) for rule in redaction.remove]
     try:
@@ -128,7 +146,7 @@ def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedac
 
 @router.get("/sessions/{uuid:session_id}/redactions", auth=own_writer, response=Page[Redaction])
 def list_redactions(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Redacted vCons of a session, the newest first."""
+    """List the redacted vCons of a session, newest first."""
     found = queries.finished_redactions(session_read(request, session_id).pk)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     return reply(Page(items=[Redaction.from_row(row) for row in rows], next_cursor=next_cursor))
@@ -136,7 +154,7 @@ def list_redactions(request: HttpRequest, session_id: UUID, limit: Limit, cursor
 
 @router.get("/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}", auth=own_writer, response=Redaction)
 def read_redaction(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> HttpResponse:
-    """One of them; ask again while it is ``writing``."""
+    """Return a redaction; ask again while its `status` is `writing`."""
     return reply(Redaction.from_row(_read(request, session_id, redaction_id)))
 
 
@@ -144,7 +162,7 @@ def read_redaction(request: HttpRequest, session_id: UUID, redaction_id: UUID) -
 def accept_redaction(
     request: HttpRequest, session_id: UUID, redaction_id: UUID, nothing: NoBody = NOTHING
 ) -> HttpResponse:
-    """Hand a held one out as it is. 409 while there is no file."""
+    """Accept a held redaction as it is: it becomes `ready`. A ready one is left as it is; 409 for any other."""
     found = _read(request, session_id, redaction_id)
     redactions.accept(found, by=request.auth.actor)
     return reply(Redaction.from_row(_read(request, session_id, redaction_id)))
@@ -156,7 +174,7 @@ def accept_redaction(
     openapi_extra={"responses": {200: {"description": "the file", "content": {"application/vcon": {}}}}},
 )
 async def redaction_file(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> StreamingHttpResponse:
-    """The redacted vCon. 409 unless it is ``ready``."""
+    """Return the file of a redaction. 409 unless it is `ready`."""
     await release()
     export, file = await in_thread(_opened, request, session_id, redaction_id)
     response = attachment(file, export.filename, export.size, export_options.media_types(export.format)[0])

@@ -33,12 +33,14 @@ class Registration(BaseModel):
     sha256: str = Field(description="of the file")
     service: str
     status: Literal["waiting", "pending", "registered", "refused"]
-    checked_with: str | None = Field(description="whose key the receipt was checked with, by the operator's list")
-    fault: str | None = Field(description="what went wrong last; waiting and pending ones are tried again")
+    checked_with: str | None = Field(
+        description="name of the key, among those the operator set, that the receipt was checked with; null: none"
+    )
+    fault: str | None = Field(description="what went wrong last; those that are waiting or pending are tried again")
     created_at: datetime
     registered_at: datetime | None
     statement: str | None = Field(
-        description="what proves it: the SCITT statement with its receipt in it (COSE), base64; null without one"
+        description="the proof: the SCITT statement with its receipt (COSE), in base64; null until it is registered"
     )
 
     @classmethod
@@ -56,6 +58,6 @@ class Registration(BaseModel):
 
 @router.get("/sessions/{uuid:session_id}/registrations", auth=own_viewer, response=Page[Registration])
 def list_registrations(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Registrations of a session's signed exports, the newest first. None while no transparency service is set."""
+    """List the registrations of a session's signed exports at a transparency service, newest first."""
     rows, next_cursor = keyset(queries.of_session(session_read(request, session_id).pk), "id", limit, cursor, UUID)
     return reply(Page(items=[Registration.from_row(row) for row in rows], next_cursor=next_cursor))

@@ -40,18 +40,24 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
 
 
 class NewShareLink(Body):
-    hours: Annotated[int, Field(ge=sharing.SHORTEST_HOURS, le=sharing.LONGEST_HOURS, description="until it expires")]
-    redaction: Annotated[UUID | None, Field(description="id of a redaction of the session that is ready")] = None
+    hours: Annotated[
+        int, Field(ge=sharing.SHORTEST_HOURS, le=sharing.LONGEST_HOURS, description="hours until it expires")
+    ]
+    redaction: Annotated[
+        UUID | None, Field(description="id of a redaction of the session that is `ready`; not with `leave_out`")
+    ] = None
     leave_out: Annotated[
         list[Annotated[str, Field(max_length=40)]],
-        Field(max_length=len(SEVERAL), description=f"kinds of parts: {', '.join(SEVERAL)}"),
+        Field(max_length=len(SEVERAL), description=f"kinds of parts that are left out: {', '.join(SEVERAL)}"),
     ] = []
     without_cost: Annotated[bool, Field(description="show neither money nor tokens")] = False
     redistribution: Annotated[
         Literal["check", "confirmed"],
-        Field(description="of a session whose legal basis does not grant it: confirmed shares it all the same"),
+        Field(description="for a session whose legal basis does not grant it: check is a 409, confirmed shares it"),
     ] = "check"
-    accept: Annotated[bool, Field(description="let it open although words left out still stand on it")] = False
+    accept: Annotated[
+        bool, Field(description="let it open even if words that were left out are still found on the page")
+    ] = False
 
 
 class ShareLeak(BaseModel):
@@ -70,7 +76,7 @@ class ShareLink(BaseModel):
     state: str = Field(description="open, writing, failed, held, expired, withdrawn, off or orphaned")
     shared_by: str
     last_seq: int
-    redaction: str = Field(description="what kind it is, in words; empty where nothing is left out")
+    redaction: str = Field(description="what is left out, in words; empty: nothing")
     left_out: dict[str, int]
     without_cost: bool = Field(description="whether neither money nor tokens are shown")
     leaks: list[ShareLeak] = Field(description="the first 50 of them")
@@ -104,14 +110,15 @@ class ShareLink(BaseModel):
 
 
 class MadeShareLink(ShareLink):
-    url: str = Field(description="the link itself: told this once, for only a hash of it is kept")
+    url: str = Field(description="the link itself; only in this answer, since only its hash is kept")
 
 
 @router.post("/sessions/{uuid:session_id}/share-links", auth=writer, response={201: MadeShareLink})
 def create_share_link(request: HttpRequest, session_id: UUID, link: NewShareLink) -> HttpResponse:
-    """Make a link to a session as it is now. 409 while the workspace has share links turned off.
+    """Make a link that shows a session as it is now to people without an account.
 
-    Not to be repeated with ``Idempotency-Key``: its answer has a secret, and is not kept.
+    409 while the workspace has share links turned off, and for a session without events. `Idempotency-Key` has no
+    effect: the answer has a secret and is not kept, so a repeat makes another link.
     """
     session = session_read(request, session_id)
     confirmed = handing_on.is_confirmed(session, link.redistribution)
@@ -129,7 +136,7 @@ def create_share_link(request: HttpRequest, session_id: UUID, link: NewShareLink
 
 @router.get("/sessions/{uuid:session_id}/share-links", auth=writer, response=Page[ShareLink])
 def list_share_links(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Links of a session, the newest first, those that ended, too."""
+    """List the share links of a session, newest first, with those that ended."""
     rows, next_cursor = keyset(queries.of_session(session_read(request, session_id).pk), "id", limit, cursor, UUID)
     return reply(Page(items=[ShareLink.from_shown(one) for one in queries.shown(rows)], next_cursor=next_cursor))
 
@@ -138,14 +145,14 @@ def list_share_links(request: HttpRequest, session_id: UUID, limit: Limit, curso
 def accept_share_link(
     request: HttpRequest, session_id: UUID, share_link_id: UUID, nothing: NoBody = NOTHING
 ) -> HttpResponse:
-    """Let a held one open as it is. 409 where there is nothing to accept."""
+    """Let a held link open as it is. 409 unless its state is `held`."""
     share_links.accept(_read(request, session_id, share_link_id), by=request.auth.actor)
     return reply(ShareLink.from_shown(queries.shown([_read(request, session_id, share_link_id)])[0]))
 
 
 @router.delete("/sessions/{uuid:session_id}/share-links/{uuid:share_link_id}", auth=writer, response={204: None})
 def withdraw_share_link(request: HttpRequest, session_id: UUID, share_link_id: UUID) -> HttpResponse:
-    """End a link at once, for good."""
+    """Withdraw a link, at once and for good. A second time changes nothing."""
     share_links.withdraw(_read(request, session_id, share_link_id), by=request.auth.actor)
     return HttpResponse(status=204)
 

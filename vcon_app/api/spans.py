@@ -64,10 +64,13 @@ BODY = {
 @bare_router.post("/v1/traces", auth=own_asker, openapi_extra=BODY, operation_id="export_traces_bare")
 @router.post("/otlp/v1/traces", auth=own_asker, openapi_extra=BODY)
 def export_traces(request: HttpRequest) -> HttpResponse:
-    """Take spans in: each conversation (``gen_ai.conversation.id``, ``session.id``), else each trace, is a session.
+    """Receive spans by OTLP/HTTP: each conversation (`gen_ai.conversation.id`, `session.id`), else each trace, becomes
+    a
+    session.
 
-    The answer comes when they are kept; a worker tells them as events within seconds. A span that comes again is the
-    same span. 429 with ``Retry-After`` when many wait.
+    A 200 says that the spans are kept; within seconds a worker turns them into events. A span that comes again is
+    counted once. Errors are in the encoding of the request: 415 for any other, 413 for a body that is too large, 429
+    with `Retry-After` when too many spans wait.
     """
     kind = request.content_type
     if kind not in (PROTOBUF, JSON):

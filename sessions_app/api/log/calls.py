@@ -27,7 +27,9 @@ router = Router(tags=["sessions"])
 def list_calls(
     request: HttpRequest, session_id: UUID, wanted: Query[CallQuery], limit: Limit, cursor: Cursor
 ) -> HttpResponse:
-    """Tool calls of a session, those of sub-agents among them; in the order in which they were made unless told."""
+    """List the tool calls of a session and its sub-agents, in the order in which they were made
+    unless `sort` is sent.
+    """
     session = session_read(request, session_id)
     only = CallFilter(wanted.tool, wanted.status == "failed", wanted.about, wanted.took, wanted.cost)
     last = decode(cursor, lambda position: int(position[0])) if cursor else 0
@@ -44,7 +46,7 @@ def list_calls(
 
 @router.get("/sessions/{uuid:session_id}/requests", auth=own_viewer, response=Page[SessionModelRequest])
 def list_requests(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Model requests of a session in the order of their responses, each counted once."""
+    """List the model requests of a session in the order of their responses, each once."""
     session = session_read(request, session_id)
     found = models.ModelRequest.objects.filter(session_id=session.pk)
     rows, next_cursor = keyset(found, "seq", limit, cursor, int, ascending=True)

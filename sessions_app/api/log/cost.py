@@ -19,6 +19,6 @@ router = Router(tags=["sessions"])
 
 @router.get("/sessions/{uuid:session_id}/cost", auth=own_viewer, response=SessionCost)
 def read_cost(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """What a session cost by class of tokens, model, sub-agent and tool, and its dearest places."""
+    """Return what a session cost by class of tokens, model, sub-agent and tool, and which events cost most."""
     session = session_read(request, session_id)
     return reply(SessionCost.from_bill(session, bills.of(session)))

@@ -24,7 +24,7 @@ router = Router(tags=["files"])
 
 @router.get("/sessions/{uuid:session_id}/files", auth=own_viewer, response=FileList)
 def list_files(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Files that a session changed, by path, as its tool calls say; the desk has not looked at the files."""
+    """List the files that a session changed, by path, as its tool calls say. The files themselves are not looked at."""
     session = session_read(request, session_id)
     file_changes.read_on(session.pk)
     scan = queries.scan_of(session.pk) or FileScan()
@@ -43,7 +43,7 @@ def list_files(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cur
 
 @router.get("/sessions/{uuid:session_id}/files/diff", auth=own_viewer, response=FileDiff)
 def read_file_diff(request: HttpRequest, session_id: UUID, wanted: Query[DiffQuery]) -> HttpResponse:
-    """What differs between two versions of a file: those before the first and after the last change unless told."""
+    """Compare two versions of a file: unless others are named, before its first and after its last change."""
     session = session_read(request, session_id)
     if not wanted.path:
         raise invalid("/path", "name a file, as the list of files names it")

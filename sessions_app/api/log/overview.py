@@ -20,13 +20,13 @@ router = Router(tags=["overview"])
 
 @router.get("/sessions/{uuid:session_id}/overview", auth=own_viewer, response=Overview)
 def read_overview(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """The whole run of a session: what lies where, from its first event to its last."""
+    """Return the whole run of a session in buckets: how many events of each kind, from its first event to its last."""
     session = session_read(request, session_id)
     return reply(Overview.from_row(overview.read_on(session), session.last_seq))
 
 
 @router.get("/sessions/{uuid:session_id}/waterfall", auth=own_viewer, response=WaterfallPage)
 def read_waterfall(request: HttpRequest, session_id: UUID, wanted: Query[WaterfallQuery]) -> HttpResponse:
-    """Turns, model requests, tool calls and sub-agents of a session, with the times at which they ran."""
+    """Return the turns, model requests, tool calls and sub-agents of a session as spans, with their times."""
     session = session_read(request, session_id)
     return reply(WaterfallPage.from_waterfall(waterfall.waterfall(session, wanted.after, wanted.turn)))

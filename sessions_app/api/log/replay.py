@@ -26,27 +26,30 @@ class ReplayQuery(BaseModel):
     """From where, and how fast."""
 
     from_: Annotated[int, Field(ge=1, le=MAX_SEQ)] = Field(1, alias="from", description="the first event to play")
-    speed: Annotated[float, Field(ge=0.1, le=FASTEST)] = Field(1.0, description="times its own pace, 0.1 to 1,000")
+    speed: Annotated[float, Field(ge=0.1, le=FASTEST)] = Field(
+        1.0, description="how many times as fast as it happened, 0.1 to 1,000"
+    )
     max_pause: Annotated[float, Field(ge=0, le=LONGEST)] = Field(
-        10.0, description="seconds of its own time that a pause counts at most; 0: no pauses at all"
+        10.0, description="seconds to which longer pauses are cut, before `speed` applies; 0: no pauses"
     )
 
 
 STREAM = {"responses": {200: {"content": {"text/event-stream": {"schema": {
     "type": "string",
     "description": "`event: event` with `id: <seq>` and an Event as data, when its time has come; `event: pause` "
-    "(seconds, played) before an event whose pause is cut short; `event: end` (last_seq) behind the last one; "
+    "(seconds, played) before an event whose pause is cut short; `event: end` (last_seq) after the last one; "
     "`event: deleted` when the session is gone; a comment line every 15 s",
-}}}}, 204: {"description": "nothing is left to play behind Last-Event-ID"}}}  # fmt: skip
+}}}}, 204: {"description": "nothing is left to play after Last-Event-ID"}}}  # fmt: skip
 
 
 @router.get("/sessions/{uuid:session_id}/replay", auth=own_viewer, openapi_extra=STREAM)
 async def replay_session(
     request: HttpRequest, session_id: UUID, wanted: Query[ReplayQuery], last_event_id: LastEventId
 ) -> HttpResponse | StreamingHttpResponse:
-    """Server-sent events at their own pace from an event on, as they were when it is asked for, then the end.
+    """Play the events that a session has now at the pace at which they happened, or faster (server-sent events).
 
-    A reader that reconnects with ``Last-Event-ID`` goes on there; at the end it is told 204, so that browsers stop.
+    With `Last-Event-ID` it goes on after that event; 204 when none is left, so that browsers do not reconnect. 429 when
+    the caller has too many streams and waits open.
     """
     session = await sync_to_async(session_read)(request, session_id)
     if last_event_id is not None and last_event_id >= session.last_seq:

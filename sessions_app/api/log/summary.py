@@ -21,8 +21,9 @@ router = Router(tags=["sessions"])
 
 @router.get("/sessions/{uuid:session_id}/summary", auth=own_viewer, response=RunSummary)
 def read_summary(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """What was asked and done in a session, how it ended, what went wrong, and the last test run: by rules, without a
-    model. 404 also for a session from before an upgrade that has not been read for it yet."""
+    """Return what was asked and done in a session, how it ended, what went wrong, and the last test run. It is made by
+    rules, without a model. 404 also while a session from before an upgrade has not been read for it yet.
+    """
     session = session_read(request, session_id)
     happened = happened_in(session, scan_of(session.pk), request.auth.workspace.rules_off)
     if happened is None:

@@ -37,7 +37,7 @@ ONE = "/outgoing-webhooks/{uuid:outgoing_webhook_id}"
 
 @router.get("/outgoing-webhooks", auth=admin, response=Page[OutgoingWebhook])
 def list_outgoing_webhooks(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Those of the workspace, the newest first."""
+    """List the outgoing webhooks of the workspace, newest first, without their secrets."""
     rows, next_cursor = keyset(queries.outgoing_webhooks(request.auth.workspace.id), "id", limit, cursor, UUID)
     return reply(Page(items=[OutgoingWebhook.from_row(row) for row in rows], next_cursor=next_cursor))
 
@@ -45,7 +45,7 @@ def list_outgoing_webhooks(request: HttpRequest, limit: Limit, cursor: Cursor) -
 @router.post("/outgoing-webhooks", auth=admin, response={201: OutgoingWebhookWithSecret})
 @once_hiding("secret")
 def create_outgoing_webhook(request: HttpRequest, new: NewOutgoingWebhook) -> HttpResponse:
-    """Tell an address from now on. The answer has the secret by which the receiver checks who posts."""
+    """Add an outgoing webhook: at most 20. Only this answer has the secret by which the receiver checks who posts."""
     made, secret = outgoing_webhooks.create(
         request.auth.workspace.id, new.name, new.url, list(new.events), by=request.auth.actor
     )
@@ -54,7 +54,7 @@ def create_outgoing_webhook(request: HttpRequest, new: NewOutgoingWebhook) -> Ht
 
 @router.get(ONE, auth=admin, response=OutgoingWebhook)
 def read_outgoing_webhook(request: HttpRequest, outgoing_webhook_id: UUID) -> HttpResponse:
-    """One outgoing webhook, without its secret."""
+    """Return an outgoing webhook, without its secret."""
     return reply(OutgoingWebhook.from_row(_webhook(request, outgoing_webhook_id)))
 
 
@@ -62,7 +62,7 @@ def read_outgoing_webhook(request: HttpRequest, outgoing_webhook_id: UUID) -> Ht
 def change_outgoing_webhook(
     request: HttpRequest, outgoing_webhook_id: UUID, changes: OutgoingWebhookChanges
 ) -> HttpResponse:
-    """Change some of it. What waits for one that is switched off is given up."""
+    """Change the fields that are sent. When it is switched off, the messages that wait for it are given up."""
     sent = changes.model_dump(exclude_unset=True)
     outgoing_webhooks.change(_webhook(request, outgoing_webhook_id), sent, by=request.auth.actor)
     return reply(OutgoingWebhook.from_row(_webhook(request, outgoing_webhook_id)))
@@ -70,7 +70,7 @@ def change_outgoing_webhook(
 
 @router.delete(ONE, auth=admin, response={204: None})
 def delete_outgoing_webhook(request: HttpRequest, outgoing_webhook_id: UUID) -> HttpResponse:
-    """Remove it with its messages; what waits is not sent."""
+    """Delete an outgoing webhook with its messages; those that wait are not sent."""
     outgoing_webhooks.remove(_webhook(request, outgoing_webhook_id), by=request.auth.actor)
     return HttpResponse(status=204)
 
@@ -78,7 +78,7 @@ def delete_outgoing_webhook(request: HttpRequest, outgoing_webhook_id: UUID) -> 
 @router.post(f"{ONE}/rotate", auth=admin, response=OutgoingWebhookWithSecret)
 @once_hiding("secret")
 def rotate_secret(request: HttpRequest, outgoing_webhook_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
-    """Sign with a new secret from now on, what is tried again too."""
+    """Give it a new secret, which signs every post from now on, further tries of earlier messages too."""
     secret = outgoing_webhooks.rotate(_webhook(request, outgoing_webhook_id), by=request.auth.actor)
     return _with_secret(request, outgoing_webhook_id, secret, 200)
 
@@ -86,14 +86,14 @@ def rotate_secret(request: HttpRequest, outgoing_webhook_id: UUID, nothing: NoBo
 @router.post(f"{ONE}/test", auth=admin, response={201: OutgoingMessage})
 @once
 def send_test(request: HttpRequest, outgoing_webhook_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
-    """Send a `webhook.test`; how it went is among its messages in a moment."""
+    """Send the event `webhook.test`; its messages soon say how it went. 422 while it is switched off."""
     message = outgoing_webhooks.send_test(_webhook(request, outgoing_webhook_id), by=request.auth.actor)
     return reply(OutgoingMessage.from_row(message), 201)
 
 
 @router.get(f"{ONE}/messages", auth=admin, response=Page[OutgoingMessage])
 def list_messages(request: HttpRequest, outgoing_webhook_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """What was posted in the last 30 days or is to be, the newest first."""
+    """List the messages of the last 30 days, sent, waiting and given up ones, newest first."""
     found = queries.messages_of(_webhook(request, outgoing_webhook_id))
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     return reply(Page(items=[OutgoingMessage.from_row(row) for row in rows], next_cursor=next_cursor))
@@ -104,7 +104,9 @@ def list_messages(request: HttpRequest, outgoing_webhook_id: UUID, limit: Limit,
 def send_again(
     request: HttpRequest, outgoing_webhook_id: UUID, message_id: UUID, nothing: NoBody = NOTHING
 ) -> HttpResponse:  # fmt: skip
-    """Send a message that was given up once more, with the same `webhook-id`. 409 for one that was not given up."""
+    """Send a message that was given up again, with the same `webhook-id`. 409 for any other; 422 while it is switched
+    off.
+    """
     message = outgoing_webhooks.send_again(
         _webhook(request, outgoing_webhook_id), message_id, by=request.auth.actor
     )  # fmt: skip

@@ -38,8 +38,10 @@ router = Router(tags=["retention"])
 MARKERS = 50
 SPANS = 200
 LAST = 2**31 - 1
-Before = Annotated[int, Query(LAST, ge=1, le=LAST, description="spans that begin before this event")]
-Days = Annotated[int | None, Query(ge=1, le=keeping.MOST_DAYS, description="unless said, those of the workspace")]
+Before = Annotated[int, Query(LAST, ge=1, le=LAST, description="only spans that begin before this event (seq)")]
+Days = Annotated[
+    int | None, Query(ge=1, le=keeping.MOST_DAYS, description="`keep_days` to try; without it that of the workspace")
+]
 FAULTS = {
     strategies.BadStrategy: lambda error: invalid(f"/{error.field}", str(error)),
     policies.Held: lambda error: Problem(409, str(error)),
@@ -49,10 +51,7 @@ FAULTS = {
 
 @router.get("/retention", auth=reader, response=Page[SessionRetention])
 def list_policies(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Sessions with a policy, the newest first, each with what is due now: what the next sweep does and what it leaves.
-
-    Nothing is changed by asking.
-    """
+    """List the sessions that have been given a retention of their own, newest first, each with what is due now."""
     found = models.SessionRetention.objects.filter(workspace=request.auth.workspace, is_set=True)
     found = found.select_related("session__agent", "session__workspace").defer("session__source_record")
     rows, next_cursor = keyset(found, "session_id", limit, cursor, UUID)
@@ -62,8 +61,10 @@ def list_policies(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRes
 
 @router.get("/retention/due", auth=reader, response=Page[DueSession])
 def list_due(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """What the next sweep would do, and what it would leave: a dry run of all sessions, in their order. A page goes
-    through ``limit`` sessions, and has those of which something is due: go on until ``next_cursor`` is null.
+    """List the sessions of which messages are due to be pruned, and whether the next sweep will do it; oldest first.
+
+    A page goes through `limit` sessions and has only those with something due, perhaps none: go on until `next_cursor`
+    is null.
     """
     after = decode(cursor, lambda position: UUID(position[0])) if cursor else None
     due, last = sweeping.report_page(request.auth.workspace.pk, after, limit)
@@ -72,15 +73,15 @@ def list_due(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse
 
 @router.get("/retention/workspace", auth=reader, response=WorkspacePolicy)
 def read_workspace_policy(request: HttpRequest) -> HttpResponse:
-    """The retention of sessions that have none of their own, and how long all of them are kept."""
+    """Return the retention of sessions that have none of their own, and for how many days all sessions are kept."""
     return reply(WorkspacePolicy.of(request.auth.workspace))
 
 
 @router.patch("/retention/workspace", auth=admin, response=WorkspacePolicy)
 def change_workspace_policy(request: HttpRequest, wanted: WorkspaceRules) -> HttpResponse:
-    """Another retention of sessions that have none of their own; without any word of it there is none.
+    """Change the retention of sessions that have none of their own, and for how many days all sessions are kept.
 
-    ``keep_days`` deletes: ask `/retention/over?days=…` first what would go.
+    `keep_days` deletes sessions: see first with `GET /api/v1/retention/over?days=…` which.
     """
     changed = workspaces.change(request.auth.workspace.pk, wanted.said(), by=request.auth.actor)
     return reply(WorkspacePolicy.of(changed))
@@ -88,8 +89,8 @@ def change_workspace_policy(request: HttpRequest, wanted: WorkspaceRules) -> Htt
 
 @router.get("/retention/over", auth=reader, response=Page[OverSession])
 def list_over(request: HttpRequest, limit: Limit, cursor: Cursor, days: Days = None) -> HttpResponse:
-    """What `keep_days` deletes, and what of that age stays and why, the oldest first; nothing where sessions are kept
-    for good. Of other `days`: a dry run.
+    """List the sessions that `keep_days` deletes, and those of that age that stay and why, oldest first. Empty where
+    sessions are kept for good. With `days` it is a dry run for that number.
     """
     workspace = request.auth.workspace
     after = decode(cursor, lambda position: UUID(position[0])) if cursor else None
@@ -99,7 +100,7 @@ def list_over(request: HttpRequest, limit: Limit, cursor: Cursor, days: Days = N
 
 @router.get("/sessions/{uuid:session_id}/retention", auth=own_reader, response=Retention)
 def read_retention(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """The policy of a session, what is due by it, and what was pruned."""
+    """Return the retention of a session, what is due by it, and what was pruned."""
     session = session_read(request, session_id)
     row = policies.of_session(session.pk)
     row.session = session
@@ -111,7 +112,9 @@ def read_retention(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 @router.get("/sessions/{uuid:session_id}/pruned", auth=own_reader, response=OutOfSight)
 def read_pruned(request: HttpRequest, session_id: UUID, before: Before) -> HttpResponse:
-    """Which events of a session are out of sight: they are in its log all the same, and in every export."""
+    """Return which events of a session are out of sight, the last 200 spans first. They stay in its
+    log and in exports.
+    """
     session = session_read(request, session_id)
     spans = hidden.spans_before(session.pk, before, SPANS + 1)
     told = hidden.summary_of(session.pk) if spans else None
@@ -127,9 +130,10 @@ def read_pruned(request: HttpRequest, session_id: UUID, before: Before) -> HttpR
 @router.post("/sessions/{uuid:session_id}/prune", auth=own_asker, response=PruningResult)
 @once_in_steps  # a model may be asked, for a minute; again there is nothing left to prune
 def prune_session(request: HttpRequest, session_id: UUID, wanted: NewPruning) -> HttpResponse:
-    """Take old messages out of sight: agents no longer read them, and the page folds them. The log stays as it is.
+    """Prune a session: its old messages go out of sight. Agents no longer read them and the page folds them; the log
+    stays as it is.
 
-    409 while the session is on hold. Nothing to do is an answer, too: `pruned` is 0.
+    409 while the session is on hold. Where there is nothing to prune, `pruned` is 0.
     """
     session, strategy = session_read(request, session_id), wanted.read()
     if wanted.dry_run:
@@ -142,10 +146,10 @@ def prune_session(request: HttpRequest, session_id: UUID, wanted: NewPruning) ->
 @router.post("/sessions/{uuid:session_id}/show-pruned", auth=own_writer, response=ShownAgain)
 @once
 def show_pruned(request: HttpRequest, session_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
-    """Bring all that was pruned of a session into sight again, for a reviewer. Nothing to show is an answer, too.
+    """Bring everything that was pruned of a session back into sight. Where nothing was pruned, `messages` is 0.
 
-    The desk prunes it by itself no more, until somebody prunes by hand or says another retention of the session; what
-    comes in later goes as before.
+    It is not pruned automatically again until somebody prunes by hand or changes the retention of the session; events
+    that come in later are pruned as before.
     """
     session = session_read(request, session_id)
     shown = showing.show_again(session.pk, by=request.auth.actor)

@@ -19,13 +19,13 @@ router = Router(tags=["reviews"])
 
 @router.get("/finding-rules", auth=reader, response=FindingRules)
 def list_rules(request: HttpRequest) -> HttpResponse:
-    """All rules. One that is off goes on looking, and what it finds is told again when it is turned on."""
+    """List all rules. One that is off still looks; what it found is shown again once it is turned on."""
     return reply(_rules(request.auth.workspace))
 
 
 @router.patch("/finding-rules", auth=admin, response=FindingRules)
 def turn_off(request: HttpRequest, wanted: RulesOff) -> HttpResponse:
-    """Turn exactly these rules off, and all others on."""
+    """Turn exactly these rules off, and all others on. 422 for a name that is no rule."""
     workspace = request.auth.workspace
     try:
         workspace.rules_off = workspaces.turn_rules_off(workspace.id, wanted.off, by=request.auth.actor)

@@ -56,7 +56,7 @@ def member_of(request: HttpRequest) -> models.Member:
 
 @router.get("/reviews", auth=reader, response=Page[Verdict])
 def list_verdicts(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Current verdicts of the workspace, the newest first."""
+    """List the current verdicts of the workspace, newest first; withdrawn ones are left out."""
     found = models.Verdict.objects.filter(workspace=request.auth.workspace, is_current=True).exclude(says="")
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     return reply(Page(items=[Verdict.from_row(row) for row in rows], next_cursor=next_cursor))
@@ -64,13 +64,13 @@ def list_verdicts(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRes
 
 @router.get("/sessions/{uuid:session_id}/review", auth=reader, response=Review)
 def read_review(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """What people say of a session: verdicts, comments, and whether they agree."""
+    """Return what people say of a session: verdicts, comments, and whether the verdicts agree."""
     return reply(_review(session_read(request, session_id)))
 
 
 @router.post("/sessions/{uuid:session_id}/verdict", auth=writer, response=Verdict)
 def give_verdict(request: HttpRequest, session_id: UUID, new: NewVerdict) -> HttpResponse:
-    """Give one's verdict, in place of the one before. 403 for keys."""
+    """Give your verdict on a session, in place of your last one. The same again changes nothing. 403 for keys."""
     session, member = session_read(request, session_id), member_of(request)
     said = verdicts.Said(new.verdict, new.scores, new.note, new.last_seq)
     return reply(Verdict.from_row(verdicts.give(session.pk, member, said, by=request.auth.actor)))
@@ -78,7 +78,7 @@ def give_verdict(request: HttpRequest, session_id: UUID, new: NewVerdict) -> Htt
 
 @router.delete("/sessions/{uuid:session_id}/verdict", auth=writer, response={204: None})
 def withdraw_verdict(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """Take one's verdict back; the history keeps it. 403 for keys."""
+    """Withdraw your verdict; the history keeps it. Without one nothing changes. 403 for keys."""
     session, member = session_read(request, session_id), member_of(request)
     verdicts.withdraw(session.pk, member, by=request.auth.actor)
     return HttpResponse(status=204)
@@ -87,7 +87,7 @@ def withdraw_verdict(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @router.post("/sessions/{uuid:session_id}/comments", auth=writer, response={201: Comment})
 @once
 def add_comment(request: HttpRequest, session_id: UUID, new: NewComment) -> HttpResponse:
-    """A comment on a session, on events of it, or in answer to another. 403 for keys."""
+    """Comment on a session or on some of its events, or reply to a comment. 403 for keys."""
     session, member = session_read(request, session_id), member_of(request)
     parent = models.Comment.objects.filter(session=session, pk=new.parent_id).select_related("parent").first()
     if new.parent_id and parent is None:
@@ -99,7 +99,10 @@ def add_comment(request: HttpRequest, session_id: UUID, new: NewComment) -> Http
 
 @router.patch("/sessions/{uuid:session_id}/comments/{uuid:comment_id}", auth=writer, response=Comment)
 def change_comment(request: HttpRequest, session_id: UUID, comment_id: UUID, change: CommentChange) -> HttpResponse:
-    """Another text of one's own comment; or `resolved`: close what one is about, or open it again. 403 for keys."""
+    """Change the text of your own comment, resolve or reopen anybody's, or both.
+
+    403 for keys, and for the text of a comment of somebody else.
+    """
     comment, member = _comment(request, session_id, comment_id), member_of(request)
     if change.text is not None:
         comments.edit(comment, member, change.text, by=request.auth.actor)
@@ -110,7 +113,7 @@ def change_comment(request: HttpRequest, session_id: UUID, comment_id: UUID, cha
 
 @router.delete("/sessions/{uuid:session_id}/comments/{uuid:comment_id}", auth=writer, response={204: None})
 def delete_comment(request: HttpRequest, session_id: UUID, comment_id: UUID) -> HttpResponse:
-    """Take one's own comment back, or as an admin anybody's: its text goes, its place stays. 403 for keys."""
+    """Delete your own comment, or as an admin anybody's: its text goes, its place in the thread stays. 403 for keys."""
     comment, member = _comment(request, session_id, comment_id), member_of(request)
     comments.delete(comment, member, by=request.auth.actor)
     return HttpResponse(status=204)
@@ -127,7 +130,7 @@ def _comment(request: HttpRequest, session_id: UUID, comment_id: UUID) -> models
 
 @router.post("/sessions/{uuid:session_id}/assign", auth=writer, response=SessionSchema)
 def assign(request: HttpRequest, session_id: UUID, new: ReviewAssignment) -> HttpResponse:
-    """Give a session to a reviewer, or to nobody. 403 for keys."""
+    """Assign a session to a reviewer or an admin, or to nobody. 403 for keys; 422 for viewers."""
     session, member = session_read(request, session_id), member_of(request)
     here = models.Member.objects.filter(workspace=request.auth.workspace).select_related("user")
     assignee = here.filter(pk=new.assignee_id).first()
@@ -142,7 +145,7 @@ def assign(request: HttpRequest, session_id: UUID, new: ReviewAssignment) -> Htt
 
 @router.get("/reviews/rubrics", auth=reader, response=Page[Rubric])
 def list_rubrics(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Rubrics in use, the newest first."""
+    """List the rubrics in use, newest first."""
     rows, next_cursor = keyset(queries.rubrics_of(request.auth.workspace.id), "id", limit, cursor, UUID)
     return reply(Page(items=[Rubric.from_row(row) for row in rows], next_cursor=next_cursor))
 
@@ -150,14 +153,16 @@ def list_rubrics(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResp
 @router.post("/reviews/rubrics", auth=admin, response={201: Rubric})
 @once
 def add_rubric(request: HttpRequest, new: NewRubric) -> HttpResponse:
-    """Something that reviewers score from now on. 403 for keys."""
+    """Add a rubric, which reviewers score from now on: at most 20 in use. 403 for keys; 422 for a
+    name that is taken.
+    """
     made = rubrics.add(member_of(request), new.name, new.kind, by=request.auth.actor)
     return reply(Rubric.from_row(made), 201)
 
 
 @router.delete("/reviews/rubrics/{uuid:rubric_id}", auth=admin, response={204: None})
 def retire_rubric(request: HttpRequest, rubric_id: UUID) -> HttpResponse:
-    """Ask for it no more; scores that were given stay. 403 for keys."""
+    """Retire a rubric: it is no longer scored, and the scores that were given stay. 403 for keys."""
     member = member_of(request)
     rubric = models.Rubric.objects.filter(workspace=request.auth.workspace, pk=rubric_id).first()
     if rubric is None:
@@ -168,7 +173,7 @@ def retire_rubric(request: HttpRequest, rubric_id: UUID) -> HttpResponse:
 
 @router.get("/reviews/queues", auth=reader, response=Page[Queue])
 def list_queues(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Queues that are open, the newest first."""
+    """List the review queues that are open, newest first."""
     rows, next_cursor = keyset(queue_queries.open_queues(request.auth.workspace.id), "id", limit, cursor, UUID)
     return reply(Page(items=[Queue.from_row(row) for row in rows], next_cursor=next_cursor))
 
@@ -176,14 +181,16 @@ def list_queues(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRespo
 @router.post("/reviews/queues", auth=writer, response={201: Queue})
 @once
 def make_queue(request: HttpRequest, new: NewQueue) -> HttpResponse:
-    """A queue of the sessions that pass a filter, or of a share of them. 403 for keys."""
+    """Make a review queue of the sessions that pass a filter, or of a share of them. 403 for keys."""
     made = queues.make(member_of(request), new.rules(), by=request.auth.actor)
     return reply(Queue.from_row(made), 201)
 
 
 @router.get("/reviews/queues/{uuid:queue_id}", auth=reader, response=QueueProgress)
 def read_queue(request: HttpRequest, queue_id: UUID) -> HttpResponse:
-    """A queue, how far it is, and whether its reviewers agree. 409 where its filter means nothing any more."""
+    """Return a queue, how much of it is left, and whether its reviewers agree. 409 when its filter
+    is no longer valid.
+    """
     queue = _queue(request, queue_id)
     try:
         progress = queue_queries.progress_of(queue)
@@ -196,7 +203,10 @@ def read_queue(request: HttpRequest, queue_id: UUID) -> HttpResponse:
 
 @router.post("/reviews/queues/{uuid:queue_id}/next", auth=writer, response={200: SessionSchema, 204: None})
 def take_next(request: HttpRequest, queue_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
-    """The next session for the caller, who has it for half an hour; 204 when none is left. 403 for keys."""
+    """Take the next session of a queue; nobody else is given it for half an hour. 204 when none is left.
+
+    403 for keys; 409 when the queue is closed or its filter is no longer valid.
+    """
     queue, member = _queue(request, queue_id), member_of(request)
     if queue.closed_at:
         raise Problem(409, "this queue is closed")
@@ -209,7 +219,7 @@ def take_next(request: HttpRequest, queue_id: UUID, nothing: NoBody = NOTHING) -
 
 @router.post("/reviews/queues/{uuid:queue_id}/close", auth=writer, response=Queue)
 def close_queue(request: HttpRequest, queue_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
-    """Give nothing out of it any more; a second time changes nothing. 403 for keys."""
+    """Close a queue: no more sessions are given out of it. A second time changes nothing. 403 for keys."""
     queue = _queue(request, queue_id)
     queues.close(queue, member_of(request), by=request.auth.actor)
     queue.refresh_from_db()

@@ -31,7 +31,7 @@ def _seen(request: HttpRequest) -> Q:
 
 @router.get("/saved-views", auth=reader, response=Page[SavedView])
 def list_views(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Shared views and one's own, the newest first. `query` is what `GET /api/v1/sessions` takes in its address."""
+    """List the shared views and your own, newest first. `query` is a query string for `GET /api/v1/sessions`."""
     rows, next_cursor = keyset(models.SavedView.objects.filter(_seen(request)), "id", limit, cursor, UUID)
     items = [SavedView.from_row(row, request.auth.member_id) for row in rows]
     return reply(Page(items=items, next_cursor=next_cursor))
@@ -40,7 +40,7 @@ def list_views(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRespon
 @router.post("/saved-views", auth=reader, response={201: SavedView})
 @once
 def save_view(request: HttpRequest, new: NewSavedView) -> HttpResponse:
-    """Keep a query under a name, in place of one's own of that name. 403 for keys, and to share it as a viewer."""
+    """Save a query under a name, in place of your own view of that name. 403 for keys, and for viewers who share it."""
     member = member_of(request)
     made = saved_views.save(member, new.name, new.query, shared=new.shared, by=request.auth.actor)
     return reply(SavedView.from_row(made, member.pk), 201)
@@ -48,7 +48,7 @@ def save_view(request: HttpRequest, new: NewSavedView) -> HttpResponse:
 
 @router.patch("/saved-views/{uuid:view_id}", auth=reader, response=SavedView)
 def rename_view(request: HttpRequest, view_id: UUID, change: SavedViewChange) -> HttpResponse:
-    """Give a view another name: one's own, or as an admin a shared one. 403 for keys; 422 for a name that is taken."""
+    """Rename your own view, or as an admin a shared one. 403 for keys and others; 422 for a name that is taken."""
     member, view = member_of(request), _view(request, view_id)
     renamed = saved_views.rename(view, member, change.name, by=request.auth.actor)
     return reply(SavedView.from_row(renamed, member.pk))
@@ -56,7 +56,7 @@ def rename_view(request: HttpRequest, view_id: UUID, change: SavedViewChange) ->
 
 @router.delete("/saved-views/{uuid:view_id}", auth=reader, response={204: None})
 def remove_view(request: HttpRequest, view_id: UUID) -> HttpResponse:
-    """Forget a view: one's own, or as an admin a shared one. 403 for keys."""
+    """Delete your own view, or as an admin a shared one. 403 for keys and others."""
     member, view = member_of(request), _view(request, view_id)
     saved_views.remove(view, member, by=request.auth.actor)
     return HttpResponse(status=204)

@@ -17,8 +17,12 @@ MAX_LIST = 1_000
 
 
 class NewAgent(Body):
+    """An agent to define. ``instructions``, ``tools`` and ``environment`` are used by agents that run here."""
+
     name: Name
-    runtime: Literal["managed", "local", "scripted", "external"] = "external"
+    runtime: Literal["managed", "local", "scripted", "external"] = Field(
+        "external", description="external: it runs elsewhere and reports; every other one runs here"
+    )
     description: Annotated[str, Field(max_length=10_000)] | None = None
     model: Annotated[str, Field(max_length=200)] | None = None
     instructions: str | None = None
@@ -33,12 +37,11 @@ class NewAgent(Body):
 
 
 class AgentChanges(Body):
-    """Only what is to change; null empties ``description``, ``model`` and ``instructions``.
+    """Only the fields that change. Null empties ``description``, ``model`` and ``instructions``."""
 
-    ``version`` is the one that the changes were made to: 409 when it is not the newest any more.
-    """
-
-    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+        None, description="the version that you changed: 409 when it is no longer the newest; null: not checked"
+    )
     name: Name = ""
     description: Annotated[str, Field(max_length=10_000)] | None = None
     model: Annotated[str, Field(max_length=200)] | None = None
@@ -71,7 +74,7 @@ class Agent(BaseModel):
     policy: dict[str, Any]
     environment: dict[str, Any]
     metadata: dict[str, Any]
-    stopped: StopInForce | None = Field(description="the stop that holds it now, of itself or of every agent")
+    stopped: StopInForce | None = Field(description="the stop in force for it, or for every agent; null: none")
     created_at: datetime
     updated_at: datetime
 
@@ -82,7 +85,7 @@ class Agent(BaseModel):
 
 
 class AgentVersion(BaseModel):
-    """A definition as it was. A session runs to its end under the version that it began with."""
+    """A definition as it was. A session keeps the version that it began with."""
 
     version: int
     definition: dict[str, Any]

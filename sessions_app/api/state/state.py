@@ -21,10 +21,12 @@ from ..sessions import session_read
 from .schemas import Deleted, FoundValue, FoundValues, NewStateValue, Scope, StateSearch, StateValue
 
 router = Router(tags=["state"])
-Named = Annotated[str | None, Query(None, max_length=values.LONGEST_KEY, description="this key alone")]
-Words = Annotated[str, Query("", max_length=1000, description="those that say any of these words, the best first")]
-OfUser = Annotated[str, Query("", max_length=1000, description="whose values; without it those of all sessions")]
-OnlyAt = Annotated[int | None, Query(None, ge=0, lt=2**31, description="409 unless the key is at this version")]
+Named = Annotated[str | None, Query(None, max_length=values.LONGEST_KEY, description="only this key")]
+Words = Annotated[str, Query("", max_length=1000, description="only values with any of these words, the best first")]
+OfUser = Annotated[
+    str, Query("", max_length=1000, description="the values of this user; without it those of the agent")
+]
+OnlyAt = Annotated[int | None, Query(None, ge=0, lt=2**31, description="with `key`: 409 unless it is at this version")]
 FAULTS = {
     values.Refused: lambda error: invalid(f"/{error.field}", str(error)),
     values.Stale: lambda error: Problem(409, str(error), version=error.version),
@@ -36,7 +38,12 @@ FAULTS = {
 def read_state(
     request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor, key: Named, q: Words, scope: Scope = "session"
 ) -> HttpResponse:
-    """Values that the session sees in a scope, by key; with `key` that one, or an empty list; with `q` one page."""
+    """List the values that a session sees in a scope, in order of their keys. With `key` that one, or an empty list;
+    with
+    `q` the best `limit` values on a single page.
+
+    422 for the scope `user` of a session without a `user_id`.
+    """
     session = session_read(request, session_id)
     if q.strip():
         _, found = search.about(session, scope, q, limit)
@@ -55,14 +62,18 @@ def _page(found: QuerySet[Row], limit: int, cursor: str | None, key: str | None)
 def read_state_of_agent(
     request: HttpRequest, agent_id: UUID, limit: Limit, cursor: Cursor, key: Named, user_id: OfUser = ""
 ) -> HttpResponse:
-    """Values that are kept for all sessions of an agent, or with `user_id` for all of that user, by key."""
+    """List the values of the scope `app` of an agent, or with `user_id` those of that user, in order of their keys."""
     found = values.values_of_agent(agent_read(request, agent_id).pk, user_id)
     return _page(found, limit, cursor, key)
 
 
 @router.put("/sessions/{uuid:session_id}/state", auth=own_asker, response=StateValue)
 def write_state(request: HttpRequest, session_id: UUID, new: NewStateValue) -> HttpResponse:
-    """Keep a value. With `if_version` 409 when somebody else wrote in between, with the `version` that is there."""
+    """Keep a value under a key, in place of the one there.
+
+    409 when `if_version` is not the version of the key (the answer has its `version`), and for the scope `session` of
+    an archived session. 422 for more than 1,000 keys in a scope.
+    """
     refuse_repaired(request)
     session = session_read(request, session_id)
     embedding = new.embedding and new.embedding.as_kept()
@@ -73,8 +84,8 @@ def write_state(request: HttpRequest, session_id: UUID, new: NewStateValue) -> H
 
 @router.post("/sessions/{uuid:session_id}/state/search", auth=own_reader, response=FoundValues)
 def search_state(request: HttpRequest, session_id: UUID, wanted: StateSearch) -> HttpResponse:
-    """Values of a scope that are about something: by vectors where an embedding is sent and the database has pgvector,
-    else by any of the words `q`. `method` says which.
+    """Search the values of a scope: by vectors where an embedding is sent and the database has pgvector, else by any of
+    the words in `q`. `method` says which.
     """
     session = session_read(request, session_id)
     embedding = wanted.embedding and wanted.embedding.as_kept()
@@ -88,7 +99,10 @@ def search_state(request: HttpRequest, session_id: UUID, wanted: StateSearch) ->
 def delete_state(
     request: HttpRequest, session_id: UUID, key: Named, if_version: OnlyAt, scope: Scope = "session"
 ) -> HttpResponse:
-    """Forget the value of `key`, or all of the scope. Archiving a session forgets what was kept for it alone."""
+    """Delete the value of `key`; without `key` all values of the scope `session` (422 for the other scopes).
+
+    A key that is not there is a 200 with `deleted` 0. 409 as for writing.
+    """
     session = session_read(request, session_id)
     if key is None:
         if scope != "session":
