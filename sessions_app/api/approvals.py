@@ -40,12 +40,14 @@ Wait = Annotated[
     ),
 ]
 Status = models.Approval.Status
+InStatus = Annotated[str, Query("", description=", ".join(Status.values))]
+OfSession = Annotated[UUID | None, Query(None, description="only approvals of this session")]
 PEOPLE = ("claimed_by__user", "assigned_to__user")
 
 
 @router.get("/approvals", auth=own_reader, response=Page[Approval])
 def list_approvals(
-    request: HttpRequest, limit: Limit, cursor: Cursor, status: str = "", session_id: UUID | None = None
+    request: HttpRequest, limit: Limit, cursor: Cursor, status: InStatus, session_id: OfSession
 ) -> HttpResponse:
     """List approvals, newest first."""
     if status and status not in Status.values:

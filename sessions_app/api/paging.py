@@ -15,8 +15,10 @@ from pydantic import BaseModel, Field
 from .problems import invalid
 
 DEFAULT, MOST = 50, 500
-Limit = Annotated[int, Query(DEFAULT, ge=1, le=MOST, description=f"rows of one page, at most {MOST}")]
-Cursor = Annotated[str | None, Query(None, max_length=2000, description="next_cursor of the page before")]
+Limit = Annotated[int, Query(DEFAULT, ge=1, le=MOST, description=f"most rows of a page, 1 to {MOST}")]
+Cursor = Annotated[
+    str | None, Query(None, max_length=2000, description="`next_cursor` of the page before; left out: the first page")
+]
 Item = TypeVar("Item")
 Row = TypeVar("Row", bound=Model)
 
@@ -25,7 +27,7 @@ class Page(BaseModel, Generic[Item]):
     """One page of a list."""
 
     items: list[Item]
-    next_cursor: str | None = Field(None, description="cursor of the next page; null at the end")
+    next_cursor: str | None = Field(None, description="`cursor` of the next page; null at the end")
 
 
 def encode(position: list[Any]) -> str:

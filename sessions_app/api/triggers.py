@@ -40,6 +40,7 @@ Status = models.TriggerRun.Status
 Kind = models.TriggerRun.Kind
 InStatus = Annotated[str, Query("", description=", ".join(Status.values))]
 OfKind = Annotated[str, Query("", description=", ".join(Kind.values))]
+OfOne = Annotated[UUID | None, Query(description="only runs of this one")]
 Seen = Annotated[bool | None, Query(None, description="true or false: only those that are, or are not; else all")]
 
 FAULTS: dict[type[Exception], Any] = {
@@ -215,9 +216,9 @@ def list_runs(
     cursor: Cursor,
     status: InStatus,
     kind: OfKind,
-    schedule_id: UUID | None = None,
-    webhook_id: UUID | None = None,
-    session_id: UUID | None = None,
+    schedule_id: OfOne = None,
+    webhook_id: OfOne = None,
+    session_id: OfOne = None,
 ) -> HttpResponse:
     """List every time that a trigger fired, failed and skipped ones too, newest first."""
     for name, value, choices in (("status", status, Status), ("kind", kind, Kind)):

@@ -22,7 +22,7 @@ from .schemas.usage import CallUsage, CallUsageQuery, UsagePage, UsageQuery, Usa
 router = Router(tags=["usage"])
 Group = Literal["day", "agent", "model", "session", "tool"]
 ABOUT = {"agent": "name", "session": "title", "tool": "calls"}
-Limit = Annotated[int, Query(MOST, ge=1, le=MOST, description=f"rows of one page, at most {MOST}")]
+Limit = Annotated[int, Query(MOST, ge=1, le=MOST, description=f"most rows of a page, 1 to {MOST}")]
 
 
 @router.get("/usage", auth=numbers_reader, response=UsagePage)

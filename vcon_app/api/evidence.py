@@ -26,8 +26,8 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {NoPeriod: lambda erro
 class PeriodQuery(BaseModel):
     """A period; without `from` or `to` it has no beginning or no end."""
 
-    from_: Since = Field(None, alias="from")
-    to: Until = None
+    from_: Since = Field(None, alias="from", description="a day or a time (UTC); left out: from the beginning")
+    to: Until = Field(None, description="before this time (UTC), or to the end of this day; left out: all that follows")
 
     @property
     def period(self) -> Period:
@@ -57,8 +57,8 @@ def export_audit(request: HttpRequest, asked: Annotated[AuditQuery, Query()]) ->
 class PackQuery(BaseModel):
     """The period, and the agent whose decisions count."""
 
-    from_: Since = Field(alias="from")
-    to: Until
+    from_: Since = Field(alias="from", description="a day or a time (UTC)")
+    to: Until = Field(description="before this time (UTC), or to the end of this day")
     agent: str = Field("", max_length=500, description="slug or name; empty: decisions of all agents")
 
 

@@ -20,7 +20,9 @@ Seq = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Title = Annotated[str, Field(max_length=LONGEST_TITLE)]
 Words = Annotated[str, Field(max_length=LONGEST)]
 Items = Annotated[list[Annotated[str, Field(max_length=1_000)]], Field(max_length=MOST_ITEMS)]
-ClientId = Annotated[str, Field(max_length=200, description="sent again with the same one, nothing is recorded twice")]
+ClientId = Annotated[
+    str, Field(max_length=200, description="your own id: sent again with the same one, nothing is recorded again")
+]
 
 
 class _New(Body):
@@ -40,7 +42,7 @@ class _New(Body):
 
 
 class NewDecision(_New):
-    status: Status = Field("proposed", description="agents only propose")
+    status: Status = Field("proposed", description="a key with the role agent can only send `proposed`")
     layer: Literal["", "strategic", "product", "engineering", "design", "business", "other"] = ""
     context: Words = ""
     options_considered: Items = []
@@ -81,19 +83,21 @@ class GraphNode(BaseModel):
     id: UUID
     kind: Literal["decision", "evidence"]
     title: str
-    status: str = Field(description="of a decision; of one that an event tells, what that says")
-    fields: dict[str, Any] = Field(description="the others, named as in a product graph")
-    seq: int | None = Field(description="the event that tells it; null: it was recorded here")
+    status: str = Field(description="of a decision, or what the event that tells it says; empty for evidence")
+    fields: dict[str, Any] = Field(description="all other fields, named as in the Unified Product Graph")
+    seq: int | None = Field(description="the event that tells of it; null: it was recorded here")
     first_seq: int | None = Field(description="the first event that it was drawn from")
     last_seq: int | None
     decision_id: UUID | None = Field(description="of evidence: the decision that it is about")
-    by: str = Field(description="who recorded it; empty where an event tells it")
+    by: str = Field(description="who recorded it; empty: an event tells of it")
     made_at: datetime
     changed_at: datetime | None
     session_id: UUID
     agent_id: UUID
-    agent_version: int = Field(description="of the definition that the session ran under")
-    policy_versions: list[int] = Field(description="of the workspace's rules, under which its calls were asked for")
+    agent_version: int = Field(description="version of the agent's definition that the session ran under")
+    policy_versions: list[int] = Field(
+        description="numbers of the versions of the workspace's rules that judged its calls"
+    )
 
     @classmethod
     def from_row(cls, row: models.GraphNode, agent_version: int, policies: list[int]) -> GraphNode:
@@ -106,7 +110,7 @@ class GraphNode(BaseModel):
 
 
 class GraphRun(BaseModel):
-    """A session with what it led to: the first twenty of it."""
+    """A session with the first twenty decisions and pieces of evidence that it led to."""
 
     session_id: UUID
     title: str

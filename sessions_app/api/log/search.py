@@ -18,7 +18,7 @@ from ..schemas.sessions import RankedAmong, SearchPage, SearchResult, SessionQue
 from ..sessions import session_schemas
 
 router = Router(tags=["sessions"])
-Sessions = Annotated[int, Query(SESSIONS, ge=1, le=50, description="sessions of one page, at most 50")]
+Sessions = Annotated[int, Query(SESSIONS, ge=1, le=50, description="most sessions of a page, 1 to 50")]
 
 
 @router.get("/search", auth=own_reader, response=SearchPage)

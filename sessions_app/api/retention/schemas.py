@@ -30,14 +30,22 @@ StrategyName = Annotated[
 
 
 class Rules(Body):
-    """How long messages are to be in sight. What is left out stays as it is; null takes it back."""
+    """How long messages are in sight. A field that is left out stays as it is; null takes it back."""
 
     ttl_days: Annotated[int, Field(ge=1, le=36_500)] | None = Field(
-        None, description="days from the last event that came in; then all messages go out of sight"
+        None, description="so many days after the last event came in, all messages are due to go out of sight"
     )
-    auto_prune: bool | None = Field(None, description="whether that is done by itself; else it is listed")
-    prune_strategy: StrategyName | None = None
-    max_messages: Number | None = Field(None, description="of more the strategy takes the old ones; 1,000 if not said")
+    auto_prune: bool | None = Field(
+        None, description="whether what is due is pruned automatically; else it is only listed as due"
+    )
+    prune_strategy: StrategyName | None = Field(
+        None, description=f"{strategies.NAMES}; null: sliding_window, where `max_messages` is set"
+    )
+    max_messages: Number | None = Field(
+        None,
+        description="how many messages at the end the strategy leaves; null: 1,000, where there is a `prune_strategy`. "
+        "keep_last_N has its own number",
+    )
 
     def said(self) -> dict[str, Any]:
         """What was sent, and nothing else."""
@@ -45,29 +53,34 @@ class Rules(Body):
 
 
 class WorkspaceRules(Rules):
-    """The same of a workspace, and how long it keeps its sessions."""
+    """The retention of sessions that have none of their own, and how long all sessions are kept.
+
+    A field that is left out stays as it is; null takes it back.
+    """
 
     keep_days: Annotated[int, Field(ge=1, le=keeping.MOST_DAYS)] | None = Field(
-        None, description="days from the last event that came in; then the session is deleted. Null: nobody but people "
-        "delete. Fewer days than before delete nothing for 24 hours",
+        None, description="so many days after its last event came in, a session is deleted; null: never by itself. "
+        "For the first 24 hours after a lower number is set, nothing is deleted",
     )  # fmt: skip
 
 
 class RetentionPolicy(Rules):
-    """How long messages of a session are to be in sight. What is left out stays as it is; null takes it back."""
+    """How long messages of a session are in sight. A field that is left out stays as it is; null takes it back."""
 
-    immutable: bool | None = Field(None, description="legal hold: nothing is pruned, and nobody deletes the session")
+    immutable: bool | None = Field(None, description="legal hold: nothing is pruned, and nobody can delete the session")
     hold_reason: Annotated[str, Field(min_length=1, max_length=policies.MOST_REASON)] | None = Field(
-        None, description="why it is on hold; it goes with the hold, and stays in the audit log"
+        None, description="why it is on hold; only with `immutable`. It ends with the hold, and stays in the audit log"
     )
 
 
 class NewPruning(Body):
     strategy: Annotated[str, Field(min_length=1, max_length=80, description=strategies.NAMES)]
-    window_size: Number | None = Field(None, description="messages at the end that stay: of sliding_window; 10 of "
-                                       "keep_important")  # fmt: skip
-    threshold: Number | None = Field(None, description="messages at the end that stay, of summarize_old; 50")
-    dry_run: bool = Field(False, description="say what would go, and change nothing")
+    window_size: Number | None = Field(None, description="messages at the end that stay: required for sliding_window; "
+                                       "for keep_important 10 if left out")  # fmt: skip
+    threshold: Number | None = Field(
+        None, description="messages at the end that stay, for summarize_old; 50 if left out"
+    )
+    dry_run: bool = Field(False, description="only say what would be pruned")
 
     def read(self) -> strategies.Strategy:
         """Raises ``BadStrategy``."""
@@ -85,15 +98,15 @@ class Span(BaseModel):
 
 
 class PruningResult(BaseModel):
-    """What went out of sight, or would go."""
+    """What was pruned, or would be."""
 
-    id: UUID | None = Field(description="of the marker; null where nothing went")
+    id: UUID | None = Field(description="of the pruning; null: nothing was pruned")
     rule: str
     method: str = Field(description='"rules", or the model that was asked')
-    pruned: int = Field(description="messages")
+    pruned: int = Field(description="messages that went out of sight")
     kept: int = Field(description="messages in sight afterwards")
-    events: int = Field(description="all that went: messages, calls, results and the rest")
-    spans: list[Span] = Field(description="where they stand; the first 200")
+    events: int = Field(description="all events that went out of sight: messages, calls, results and the rest")
+    spans: list[Span] = Field(description="where these events are; the first 200 spans")
     summary: str | None
     dry_run: bool
 
@@ -110,7 +123,7 @@ class PruningResult(BaseModel):
 
 
 class Marker(BaseModel):
-    """One act of pruning."""
+    """One pruning of a session."""
 
     id: UUID
     at: datetime
@@ -121,7 +134,7 @@ class Marker(BaseModel):
     events: int
     first_seq: int
     last_seq: int
-    shown_at: datetime | None = Field(description="when somebody showed it again")
+    shown_at: datetime | None = Field(description="when it was brought back into sight; null: it was not")
     shown_by: str | None
 
     @classmethod
@@ -130,15 +143,16 @@ class Marker(BaseModel):
 
 
 class ShownAgain(BaseModel):
-    """What came into sight again."""
+    """What came back into sight."""
 
     messages: int
     events: int
 
 
 class DueNow(BaseModel):
-    """What the policy asks for now. ``prune``: the next sweep does it; ``expired``: the days are over, and it is not to
-    prune itself; ``held``: it is immutable; ``waits``: for a person, or its agent is at work."""
+    """What is due now. ``prune``: the next sweep prunes it; ``expired``: it is due, but is not pruned automatically;
+    ``held``: it is on hold; ``waits``: a person is asked for something in it, or its agent is at work.
+    """
 
     what: Literal["prune", "expired", "held", "waits"]
     rule: str
@@ -150,7 +164,7 @@ class DueNow(BaseModel):
 
 
 class InForce(BaseModel):
-    """What holds for a session. ``of``: its own, the workspace's, or null where nobody has said any."""
+    """The retention in force for a session. ``of``: its own, the workspace's, or null: there is none."""
 
     of: Literal["session", "workspace"] | None
     ttl_days: int | None
@@ -174,7 +188,9 @@ class WorkspacePolicy(BaseModel):
     set_by: str | None = None
     set_at: datetime | None = None
     keep_days: int | None = None
-    deletes_from: datetime | None = Field(None, description="nothing is deleted by `keep_days` before that")
+    deletes_from: datetime | None = Field(
+        None, description="`keep_days` deletes nothing before this time; null: not set"
+    )
 
     @classmethod
     def of(cls, workspace: models.Workspace) -> WorkspacePolicy:
@@ -182,12 +198,13 @@ class WorkspacePolicy(BaseModel):
 
 
 class OverSession(BaseModel):
-    """A session that was kept for its days. ``goes``; ``held``: it is immutable; ``waits``: for a person, or its agent
-    is at work."""
+    """A session that is older than the days for which it is kept. ``goes``: it is deleted; ``held``: it is on hold;
+    ``waits``: a person is asked for something in it, or its agent is at work.
+    """
 
     session_id: UUID
     title: str
-    since: datetime = Field(description="when its days were over")
+    since: datetime = Field(description="since when it is older")
     what: Literal["goes", "held", "waits"]
 
     @classmethod
@@ -196,7 +213,7 @@ class OverSession(BaseModel):
 
 
 class DueSession(BaseModel):
-    """What is due of a session: what the next sweep does, and what it leaves."""
+    """What is due in a session; ``what`` as in DueNow."""
 
     session_id: UUID
     what: Literal["prune", "expired", "held", "waits"]
@@ -209,7 +226,7 @@ class DueSession(BaseModel):
 
 
 class SessionRetention(BaseModel):
-    """The policy of a session, as it was said, and as it holds."""
+    """The retention that a session was given, and the one in force for it."""
 
     session_id: UUID
     ttl_days: int | None
@@ -221,7 +238,7 @@ class SessionRetention(BaseModel):
     set_by: str | None
     set_at: datetime | None
     in_force: InForce
-    expires_at: datetime | None = Field(description="when its days are over, if nothing comes in until then")
+    expires_at: datetime | None = Field(description="when `ttl_days` are over, if nothing comes in until then")
     due: DueNow | None
 
     @classmethod
@@ -234,17 +251,21 @@ class SessionRetention(BaseModel):
 
 
 class Retention(SessionRetention):
-    """The same with what was pruned."""
+    """The retention of a session, with what was pruned."""
 
     messages_in_sight: int
     prunings: list[Marker] = Field(description="the newest first, at most 50")
 
 
 class OutOfSight(BaseModel):
-    """What of a session is out of sight, from an event back: for who reads its messages to go on with it."""
+    """Which events of a session are out of sight, from `before` back."""
 
     last_seq: int = Field(description="the last event of the session")
-    spans: list[Span] = Field(description="the last first")
-    more: bool = Field(description="there are spans before those; ask again before the last one")
-    summary: str | None = Field(description="what stands in place of all that is out of sight up to `summary_seq`")
+    spans: list[Span] = Field(description="last span first")
+    more: bool = Field(
+        description="whether there are earlier ones: ask again with `before` the `first_seq` of the last of these"
+    )
+    summary: str | None = Field(
+        description="text that an agent reads in place of everything out of sight up to `summary_seq`; null: none"
+    )
     summary_seq: int | None

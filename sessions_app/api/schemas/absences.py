@@ -18,12 +18,12 @@ Moment = Annotated[datetime, BeforeValidator(moment)]
 
 
 class NewAbsence(Body):
-    """Somebody is away; what an escalation step tells them is told to the stand-in as well."""
+    """When a member is away. What an escalation step would tell them is told to the stand-in, too."""
 
     member: Who | None = Field(None, description="id or e-mail; null: yourself")
     stand_in: Who | None = Field(None, description="id or e-mail of a reviewer or an admin")
     begins_at: Moment | None = Field(None, description="null: now")
-    ends_at: Moment
+    ends_at: Moment = Field(description="a day or a time (UTC), at most 366 days after it begins")
     note: Annotated[str, Field(max_length=MOST_NOTE)] = ""
 
 

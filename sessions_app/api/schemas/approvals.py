@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, BaseModel, Field, StringConstraints, model_v
 
 from sessions_app import models
 from sessions_app.queries import escalations, votes
+from sessions_app.services.approvals.execution import MAX_DETAIL
 
 from .common import Body, Id, Name
 from .grants import GrantTerms
@@ -22,24 +23,30 @@ class AskedTool(Body):
     server: Annotated[str, Field(max_length=500)] | None = None
     arguments: dict[str, Any]
     fingerprint: Annotated[str, Field(max_length=64)] = Field(
-        "", description="SHA-256 of the tool's schema and its server's address: with another one, grants are void"
+        "",
+        description="SHA-256 of the tool's schema and its server's address: when it changes, grants for the tool end",
     )
 
 
 class Question(Body):
     """An agent asks whether it may make a tool call."""
 
-    session_id: UUID | None = None
-    agent: Name | None = None
-    external_id: Id | None = None
-    """Of the session, in the words of the asker: the same agent and id again is the same session."""
-    title: Annotated[str, Field(max_length=500)] | None = None
-    """Of a session that is made for this."""
+    session_id: UUID | None = Field(None, description="the session that it is asked in; or name `agent` instead")
+    agent: Name | None = Field(None, description="name of the agent: a session is made for the question")
+    external_id: Id | None = Field(
+        None, description="with `agent`: your own id of that session. The same agent and id again is the same session"
+    )
+    title: Annotated[str, Field(max_length=500)] | None = Field(None, description="with `agent`: of a new session")
     tool: AskedTool
-    context: Annotated[str, Field(max_length=100_000)] | None = None
-    expires_in: Annotated[int, Field(ge=1, le=MAX_EXPIRY, description="seconds; then the call is denied")] | None = None
-    risk: Annotated[str, Field(max_length=40)] | None = None
-    client_id: Id | None = None
+    context: Annotated[str, Field(max_length=100_000)] | None = Field(None, description="why you ask, for the reviewer")
+    expires_in: Annotated[int, Field(ge=1, le=MAX_EXPIRY)] | None = Field(
+        None,
+        description="seconds; then its status is `expired` and the call may not be made. null: as the rules say",
+    )
+    risk: Annotated[str, Field(max_length=40)] | None = Field(
+        None, description="low, medium, high, critical or a word of yours"
+    )
+    client_id: Id | None = Field(None, description="your own id of the question: the same again is the same approval")
 
     @model_validator(mode="after")
     def in_one_place(self) -> Question:
@@ -54,23 +61,26 @@ class Question(Body):
 
 class Decision(Body):
     verdict: Literal["approve", "deny", "answer"]
-    version: Annotated[int, Field(ge=1, le=2**31 - 1)]
-    digest: Annotated[str, Field(max_length=64)]
-    arguments: dict[str, Any] | None = None
-    answer: Annotated[str, Field(max_length=100_000)] | None = None
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)] = Field(description="`version` of the approval as you saw it")
+    digest: Annotated[str, Field(max_length=64)] = Field(description="`call.digest` of the approval as you saw it")
+    arguments: dict[str, Any] | None = Field(
+        None, description="with `approve`: make the call with these arguments instead"
+    )
+    answer: Annotated[str, Field(max_length=100_000)] | None = Field(None, description="with `answer`")
     reason: Annotated[str, Field(max_length=10_000)] | None = None
     confirmation: Annotated[
-        str, Field(max_length=500, description="the name of the tool, where `terms.typed_confirmation` wants it")
+        str, Field(max_length=500, description="the name of the tool, where `terms.typed_confirmation` requires it")
     ] | None = None  # fmt: skip
     grant: Annotated[
-        GrantTerms | None, Field(description="with `approve`: calls like this need no decision from then on")
+        GrantTerms | None,
+        Field(description="with `approve`, without `arguments`: from then on calls like this need no decision"),
     ] = None  # fmt: skip
 
 
 class EscalationResult(BaseModel):
     """What the agent is to take as the result of its question to a person."""
 
-    text: str = Field(description='the answer; of an error JSON: {"error": "denied" | "expired" | "cancelled"}')
+    text: str = Field(description='the answer; for an error JSON: {"error": "denied" | "expired" | "cancelled"}')
     is_error: bool
 
     @classmethod
@@ -84,12 +94,14 @@ class Withdrawal(Body):
 
 
 class Snooze(Body):
-    until: Annotated[AwareDatetime | None, Field(description="null: back at once")]
+    until: Annotated[
+        AwareDatetime | None, Field(description="at most seven days ahead, with its time zone; null: bring it back now")
+    ]
     reason: Annotated[str, Field(max_length=10_000)] | None = None
 
 
 class Assignment(Body):
-    member: Annotated[UUID | None, Field(description="id of a member who may decide it; null: nobody in particular")]
+    member: Annotated[UUID | None, Field(description="id of a member who may decide it; null: nobody")]
     note: Annotated[str, Field(max_length=10_000)] | None = None
 
 
@@ -108,11 +120,13 @@ class Escalation(Body):
 
 
 class Execution(Body):
-    """What came of the call, as whoever makes it reports."""
+    """What came of a call, as reported by whoever makes it."""
 
-    digest: Annotated[str, Field(max_length=64, description="of the call that is made: `decision.digest`")]
+    digest: Annotated[str, Field(max_length=64, description="digest of the call that is made: `decision.digest`")]
     status: Literal["running", "succeeded", "errored"]
-    detail: Annotated[str, Field(max_length=100_000)] | None = None
+    detail: Annotated[str, Field(max_length=100_000)] | None = Field(
+        None, description=f"for the audit log, which keeps the first {MAX_DETAIL:,} characters"
+    )
 
 
 class ApprovalTool(BaseModel):
@@ -131,8 +145,10 @@ class Vote(BaseModel):
     channel: str
     at: datetime
     digest: str | None = Field(description="of the call that was voted on")
-    grant: dict[str, Any] | None = Field(description="with an approval: calls like it are to pass from then on")
-    counts: bool = Field(description="false: void since an edit, taken back, or followed by another of the same person")
+    grant: dict[str, Any] | None = Field(description="the grant that was asked for with it; null: none")
+    counts: bool = Field(
+        description="false: void because of an edit, taken back, or followed by another vote of the same person"
+    )
 
     @classmethod
     def of(cls, vote: models.Vote, *, counts: bool = True) -> Vote:
@@ -159,11 +175,11 @@ class Approval(BaseModel):
     id: UUID
     session_id: UUID
     event_seq: int | None
-    recorded: bool = Field(description="told by an imported file; it was never asked here and cannot be decided here")
+    recorded: bool = Field(description="an imported file tells of it: it was not asked here and cannot be decided here")
     client_id: str | None
     tool: ApprovalTool
     context: str
-    digest: str = Field(description="SHA-256 of what was asked; a decision has to repeat it (or that of `call`)")
+    digest: str = Field(description="SHA-256 of the call as it was asked; a decision repeats `call.digest`")
     status: Literal["pending", "approved", "approved_edited", "denied", "answered", "expired", "cancelled",
                     "auto_allowed", "auto_denied", "settled_elsewhere"]  # fmt: skip
     risk: str | None
@@ -175,26 +191,31 @@ class Approval(BaseModel):
     votes: list[Vote]
     votes_needed: int
     call: Call = Field(
-        description="what a decision is about: the call as asked, or as a vote before changed it; repeat its digest"
+        description="what a decision is about now: the call as it was asked, or as a vote changed it; repeat its digest"
     )
-    terms: dict[str, Any] = Field(description="what the rules want of a decision, frozen when it was asked")
+    terms: dict[str, Any] = Field(description="what the rules require of a decision, as they were when it was asked")
     decision: dict[str, Any] | None
-    result: EscalationResult | None = Field(description="of `escalate_to_human`, once it is decided")
-    takes_effect_at: datetime | None = Field(
-        description="it is decided (see `votes`), can be taken back until then, and is pending until then for agents"
+    result: EscalationResult | None = Field(
+        description="what a question to people (`escalate_to_human`) came to; null until then and for calls"
     )
-    claimed_by: str | None = Field(description="who is at it, until `claimed_until`: a hint, not a lock")
+    takes_effect_at: datetime | None = Field(
+        description="when the decision (see `votes`) takes effect; until then it is pending, and can be taken back"
+    )
+    claimed_by: str | None = Field(description="who has claimed it until `claimed_until`: a hint, not a lock")
     claimed_until: datetime | None
     assigned_to: str | None
     snoozed_until: datetime | None
-    planted: bool = Field(description="a test call of an admin, never executed; told once it is decided")
-    delivery: str
+    planted: bool = Field(description="a test call of an admin, never executed; false until it is decided")
+    delivery: str = Field(
+        description="whether the asker has the decision: none, queued, sending, uncertain, delivered, stale, failed, "
+        "elsewhere (it had another answer before) or nobody (it asks no more)"
+    )
     delivery_tries: int
     delivery_error: str | None
     delivered_at: datetime | None
-    execution: str
+    execution: str = Field(description="what became of the call: none, running, succeeded, errored or refused")
     executed_at: datetime | None
-    version: int
+    version: int = Field(description="one more with each vote; a decision repeats it")
 
     @classmethod
     def from_row(cls, approval: models.Approval) -> Approval:
@@ -227,7 +248,7 @@ class DecidedApproval(Approval):
     """The approval as a decision left it."""
 
     not_kept: str | None = Field(
-        description="why something of it was not kept: the same was decided before, for another reason, and that stands"
+        description="why the reason that was sent was not kept: the same was decided before, and its reason stands"
     )
 
     @classmethod

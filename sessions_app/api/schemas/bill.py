@@ -37,7 +37,9 @@ class ClassLine(BaseModel):
 class RequestsLine(BaseModel):
     """All requests of a model, or of an agent."""
 
-    name: str | None = Field(description="null: the model is not stated; the session's own agent, or an unnamed one")
+    name: str | None = Field(
+        description="null: the model is not stated; or the session's own agent, or one without a name"
+    )
     event_seq: int | None = Field(description="the event that began a sub-agent; null with models and the agent itself")
     amount: str | None = Field(description="US dollars with all digits; null: no price is known")
     tokens: int | None
@@ -53,11 +55,15 @@ class RequestsLine(BaseModel):
 class ToolLine(BaseModel):
     """A tool: what asking for it cost, and an estimate of what reading its results cost."""
 
-    name: str | None = Field(description="null: responses that no call is linked to")
+    name: str | None = Field(description="null: the responses without a call")
     calls: int
-    amount: str = Field(description="its share of the responses that ask for it; these add up to the session's cost")
-    result_tokens: int = Field(description="estimate: a quarter of the bytes, at most what the context grew by")
-    carried: str = Field(description="estimate at list prices; a part of the same cost, in no sum with `amount`")
+    amount: str = Field(
+        description="its share of the cost of the responses that ask for it; all of them add up to the session's cost"
+    )
+    result_tokens: int = Field(description="an estimate: a quarter of the bytes, at most what the context grew by")
+    carried: str = Field(
+        description="what reading its results cost: an estimate at list prices, not to be added to `amount`"
+    )
 
     @classmethod
     def from_line(cls, line: bill.Line) -> ToolLine:
@@ -77,9 +83,9 @@ class Place(BaseModel):
     tokens: int
     requests: int
     name: str | None
-    seconds: int | None = Field(description="since the request before, where a cache was lost")
+    seconds: int | None = Field(description="time since the request before, where a cache was lost")
     reason: str | None
-    text: str = Field(description="the same as a sentence")
+    text: str = Field(description="the same in a sentence")
 
     @classmethod
     def from_place(cls, place: places.Place) -> Place:
@@ -95,9 +101,11 @@ class SessionCost(BaseModel):
 
     cost: Cost
     requests: int
-    covered_requests: int = Field(description="whose cost is within an amount that the recorder states for several")
-    copied_requests: int = Field(description="counted in another session")
-    under_reported: int = Field(description="responses whose output the recorder did not count to the end")
+    covered_requests: int = Field(
+        description="requests whose cost is part of an amount that the recorder states for several"
+    )
+    copied_requests: int = Field(description="requests that count in another session")
+    under_reported: int = Field(description="responses whose output tokens the recorder did not count to the end")
     last_seq: int = Field(description="the last event that is taken into account")
     classes: list[ClassLine]
     models: list[RequestsLine]

@@ -23,10 +23,10 @@ class CallQuery(BaseModel):
     """Which calls, and in which order."""
 
     tool: str = Field("", max_length=200, description="name of the tool")
-    status: Literal["", "failed"] = ""
-    about: str = Field("", max_length=200, description="words of its arguments: a path, a command, a query")
-    took: Amount | None = Field(None, description="at least so many seconds")
-    cost: Amount | None = Field(None, description="the response that asked for it cost at least so many US dollars")
+    status: Literal["", "failed"] = Field("", description="failed: only calls that did not succeed")
+    about: str = Field("", max_length=200, description="words in what it is about: a path, a command, a query")
+    took: Amount | None = Field(None, description="only calls that took at least so many seconds")
+    cost: Amount | None = Field(None, description="only calls whose model response cost at least so many US dollars")
     sort: Literal[
         "", "tool", "-tool", "result", "-result", "object", "-object", "took", "-took", "cost", "-cost"
     ] = ""  # fmt: skip
@@ -42,13 +42,17 @@ class SessionToolCall(BaseModel):
     name: str
     server: str | None
     object: str = Field(description="the path, command or query that it is about, in one line; may be empty")
-    status: str | None = Field(description="ok, error, cancelled or denied; null: no result, or none that states it")
+    status: str | None = Field(
+        description="ok, error, cancelled or denied; null: it has no result, or none that states it"
+    )
     started_at: datetime | None
     ended_at: datetime | None
     duration_ms: int | None
     sub_agent: bool
     model: str | None
-    cost: Cost | None = Field(description="of the response that asked for it; on the last call of a response alone")
+    cost: Cost | None = Field(
+        description="of the model response that asked for it; on the last call of a response alone, else null"
+    )
 
     @classmethod
     def of(cls, row: models.ToolCall, event: Entry | None, asked: models.ModelRequest | None) -> SessionToolCall:
@@ -71,15 +75,17 @@ class SessionModelRequest(BaseModel):
     at: datetime | None
     model: str | None
     context_tokens: int | None = Field(
-        description="what the model was sent: fresh, read from a cache and written to it"
+        description="tokens that the model was sent: fresh, read from a cache and written to it"
     )
     usage: Usage
     cost: Cost
     usage_quality: str = Field(description="final, placeholder, interrupted, estimated or aggregate")
     price_source: str
-    counted_in: UUID | None = Field(description="the session that counts these tokens, of which this is a copy")
+    counted_in: UUID | None = Field(
+        description="the session in which these tokens count, as this is a copy of a request there; null: this one"
+    )
     duration_ms: int | None
-    compacted: bool = Field(description="the context was compacted between the request before it and this one")
+    compacted: bool = Field(description="whether the context was compacted between the request before and this one")
 
     @classmethod
     def of(cls, row: models.ModelRequest, facts: RequestFacts | None) -> SessionModelRequest:

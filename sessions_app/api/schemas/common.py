@@ -114,13 +114,13 @@ def dollars(amount: Decimal | None) -> str | None:
 
 
 class Usage(BaseModel):
-    """Tokens, each counted once per model response. The first four never overlap and add up to the total."""
+    """Tokens, counted once per model response; null: not known. The first four never overlap and make the total."""
 
-    input_tokens: int | None
+    input_tokens: int | None = Field(description="without those that were read from or written to a cache")
     cache_read_tokens: int | None
     cache_write_tokens: int | None
     output_tokens: int | None
-    reasoning_tokens: int | None = Field(description="the part of output_tokens that was reasoning")
+    reasoning_tokens: int | None = Field(description="the part of `output_tokens` that was reasoning")
     total_tokens: int | None
 
     @classmethod
@@ -131,10 +131,10 @@ class Usage(BaseModel):
 class Cost(BaseModel):
     """Money. With unpriced tokens the amount is a lower bound."""
 
-    amount: str | None
+    amount: str | None = Field(description="decimal string; null: not known")
     currency: Literal["USD"] = "USD"
-    basis: Basis
-    unpriced_tokens: int
+    basis: Basis = Field(description="recorded: as the recorder states it; priced: by the price list; mixed: both")
+    unpriced_tokens: int = Field(description="tokens of models without a known price")
 
     @classmethod
     def from_row(cls, spent: Spent) -> Cost:
@@ -164,12 +164,12 @@ class Covered(BaseModel):
 
 
 class Signature(BaseModel):
-    """Of the file that something came from; ``valid`` alone means verified and trusted."""
+    """The signature of the file that something came from. ``valid`` alone means verified and trusted."""
 
     covers: Covered | None = Field(
         None,
-        description="the events of the session that were verified; null where nothing was, and for an import that is "
-        "not of one session: each of its sessions has its own. It says nothing about other events",
+        description="the events of the session that the signature was verified for, and no others; null: none, or an "
+        "import of several sessions, each of which has its own",
     )
 
     state: Literal["valid", "valid_untrusted", "valid_expired", "invalid", "uncheckable", "unsigned", "encrypted"]

@@ -71,6 +71,8 @@ class SentActor(Body):
 
 
 class SentTool(Body):
+    """The tool of a call or a result. A result belongs to the call with the same ``call_id``."""
+
     call_id: Id | None = None
     name: Annotated[str, Field(max_length=500)] | None = None
     server: Annotated[str, Field(max_length=500)] | None = None
@@ -80,7 +82,9 @@ class SentTool(Body):
 
 
 class SentUsage(Body):
-    """Tokens of one model response. The first four never overlap; reasoning is part of output."""
+    """Tokens of one model response; null: not known. The first four must not overlap: leave cached tokens out of
+    ``input_tokens``. ``reasoning_tokens`` are a part of ``output_tokens``.
+    """
 
     input_tokens: Count | None = None
     cache_read_tokens: Count | None = None
@@ -109,7 +113,10 @@ _AMOUNT: TypeAdapter[Decimal | None] = TypeAdapter(Amount | None)
 
 
 class SentCost(Body):
-    """A cost as the API itself writes it: the object, or its amount alone. Of the object the amount is kept."""
+    """What a model response cost in US dollars: an object as the API answers it, or the amount alone.
+
+    Only the amount is kept.
+    """
 
     model_config = ConfigDict(json_schema_extra={"type": ["object", "string", "number"]})
     amount: Amount | None = None
@@ -142,16 +149,18 @@ def _not_the_desks(value: Any) -> Any:
 
 
 class SentEvent(Body):
-    client_id: Id
+    """An event that happened elsewhere. ``usage`` and ``cost`` belong on one event of each model response."""
+
+    client_id: Id = Field(description="your own id, unique in the session: sent again, the event is not added again")
     kind: Annotated[SentKind, BeforeValidator(_not_the_desks)]
-    at: Moment | None = None
-    actor: SentActor | None = None
+    at: Moment | None = Field(None, description="when it happened, with its time zone; null: when it is received")
+    actor: SentActor | None = Field(None, description="null: as the kind has it, such as agent for tool_call")
     text: str | None = None
     tool: SentTool | None = None
     model: Annotated[str, Field(max_length=200)] | None = None
     usage: SentUsage | None = None
-    cost: SentCost | None = None
-    parent_client_id: Id | None = None
+    cost: SentCost | None = Field(None, description="null: priced by the desk, where it knows the model's prices")
+    parent_client_id: Id | None = Field(None, description="`client_id` of the event that this one belongs to")
     data: dict[str, Any] | None = None
 
     def event(self, now: datetime) -> drafts.EventDraft:
@@ -183,7 +192,7 @@ class EventActor(BaseModel):
 
 
 class EventTool(BaseModel):
-    """The tool half of a call, a result or an approval. A result of plain text stands in ``text`` as well."""
+    """The tool of a call, a result or an approval. A result that is plain text is in ``text``, too."""
 
     call_id: str | None
     name: str | None
@@ -194,18 +203,18 @@ class EventTool(BaseModel):
 
 
 class EventSource(BaseModel):
-    document: str | None = Field(description="SHA-256 of the source document")
-    pointer: str = Field(description="JSON pointer, or L<line> with a pointer behind it")
+    document: str | None = Field(description="SHA-256 of the file, in hex")
+    pointer: str = Field(description="JSON pointer into it; in a file of lines L<line>, followed by a pointer")
 
 
 class Event(BaseModel):
     """One thing that happened. ``usage`` and ``cost`` stand on one event of each model response."""
 
-    seq: int
+    seq: int = Field(description="place in the log of the session, from 1")
     id: UUID
     kind: str
-    at: datetime | None
-    turn: int
+    at: datetime | None = Field(description="when it happened, as its sender says; null: not known")
+    turn: int = Field(description="index of the turn that it belongs to")
     actor: EventActor
     text: str
     tool: EventTool | None
@@ -213,7 +222,9 @@ class Event(BaseModel):
     usage: Usage | None
     cost: Cost | None
     usage_quality: str | None = Field(description="final, placeholder, interrupted, estimated or aggregate")
-    counted_in: UUID | None = Field(description="the session that counts these tokens, of which this is a copy")
+    counted_in: UUID | None = Field(
+        description="the session in which these tokens count, as this event is a copy of one there; null: this one"
+    )
     parent_seq: int | None
     depth: int
     data: dict[str, Any]
@@ -222,8 +233,10 @@ class Event(BaseModel):
         description="file: read from a file; runtime: made by an agent that runs here; api: sent from outside; "
         "desk: written by the desk itself"
     )
-    reported_by: str | None = Field(description="name of the member, key or trigger that sent it or made it be sent")
-    received_at: datetime | None = Field(description="when it came here; `at` is what its sender says")
+    reported_by: str | None = Field(
+        description="name of the member, key or trigger that sent it, or had it sent; null: nobody"
+    )
+    received_at: datetime | None = Field(description="when it came in here")
 
     @classmethod
     def from_row(cls, shown: Shown) -> Event:
@@ -263,14 +276,14 @@ def _tool(shown: Shown) -> EventTool | None:
 
 
 class EventPage(BaseModel):
-    """Events in ``seq`` order. The next page is ``after`` the last ``seq`` of this one."""
+    """Events in order of ``seq``. For the next page send the last ``seq`` of this one as ``after``."""
 
     items: list[Event]
-    last_seq: int = Field(description="the last seq of the session: what this page does not reach is in the next")
+    last_seq: int = Field(description="the last seq of the session: there are more pages until you have it")
 
 
 class Appended(BaseModel):
-    first_seq: int | None
+    first_seq: int | None = Field(description="of the events that were added; null: none was")
     last_seq: int | None
-    accepted: int
-    duplicates: int
+    accepted: int = Field(description="events that were added")
+    duplicates: int = Field(description="events that the session had already")

@@ -16,9 +16,9 @@ FileKind = Literal["created", "written", "edited", "deleted", "renamed", "shell"
 class DiffQuery(BaseModel):
     """Which file, and which two of its versions."""
 
-    path: str = Field("", max_length=4_000, description="as in the list of files; must be there")
-    version: int | None = Field(None, ge=0, le=10**6, description="the later of two versions; the last one unless told")
-    from_: int = Field(0, alias="from", ge=0, le=10**6, description="the earlier one; 0 is before the first change")
+    path: str = Field("", max_length=4_000, description="path of the file, as in the list of files; required")
+    version: int | None = Field(None, ge=0, le=10**6, description="the later version; left out: the last one")
+    from_: int = Field(0, alias="from", ge=0, le=10**6, description="the earlier version; 0: before the first change")
 
 
 class ChangedFile(BaseModel):
@@ -61,7 +61,7 @@ class FileList(BaseModel):
     items: list[ChangedFile]
     next_cursor: str | None
     total: FileSums
-    read_to_seq: int = Field(description="each request reads a piece of a long log; ask again until it is `last_seq`")
+    read_to_seq: int = Field(description="each request reads on in a long log: ask again until it is `last_seq`")
     last_seq: int
 
 
@@ -94,7 +94,7 @@ class FileHunk(BaseModel):
 
     versions: list[int]
     seqs: list[int] = Field(description="the events that made the change")
-    apart: bool = Field(description="does not fit the rest: where in the file it stands is not known")
+    apart: bool = Field(description="whether its place in the file is not known, as it does not fit the rest")
     rows: list[DiffRow]
 
     @classmethod
@@ -118,7 +118,7 @@ class FileDiff(BaseModel):
     unknown: list[int] = Field(description="versions of which the session does not tell the text")
     lost: list[int] = Field(description="versions that replaced a text that the session does not tell")
     misfits: list[int] = Field(description="versions whose edits do not fit the text known until then")
-    cut: bool = Field(description="there are more changes, or more text, than are put together")
+    cut: bool = Field(description="whether there are more changes, or more text, than are compared")
 
     @classmethod
     def from_view(cls, view: FileView) -> FileDiff:

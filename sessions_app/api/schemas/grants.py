@@ -19,14 +19,16 @@ LONGEST = int(grants.LONGEST.total_seconds())
 
 
 class GrantTerms(Body):
-    """What is allowed from now on of calls like one that was asked."""
+    """Which calls like one that was asked need no decision from now on."""
 
-    scope: Literal["session", "agent"] = Field("session", description="the session that asked, or all of its agent")
+    scope: Literal["session", "agent"] = Field(
+        "session", description="in the session that asked, or in all of its agent"
+    )
     arguments: list[Any] | None = Field(
-        None, description="conditions as in a rule; null: exactly the arguments of the approval; [] any arguments"
+        None, description="conditions as in a rule; []: any arguments; null: exactly those of the approval"
     )
     expires_in: Annotated[int, Field(ge=1, le=LONGEST, description="seconds")] = int(grants.USUAL.total_seconds())
-    uses: Annotated[int | None, Field(ge=1, le=grants.MOST_USES, description="null: without a limit")] = None
+    uses: Annotated[int | None, Field(ge=1, le=grants.MOST_USES, description="how many calls; null: no limit")] = None
     reason: Reason
 
     def wish(self) -> grants.Wish:
@@ -37,10 +39,12 @@ class GrantTerms(Body):
 
 
 class NewGrant(GrantTerms):
-    """Of an approval, by who may decide it; or of an agent and a tool, by an admin."""
+    """A grant from an approval, by whoever may decide it; or for an agent and a tool, by an admin: that one is for all
+    sessions of the agent, and without ``arguments`` for any arguments.
+    """
 
-    approval: UUID | None = None
-    agent: UUID | None = None
+    approval: UUID | None = Field(None, description="id of the approval; or name `agent` and `tool` instead")
+    agent: UUID | None = Field(None, description="id of the agent")
     tool: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     server: Annotated[str, Field(max_length=500)] | None = None
     fingerprint: Annotated[str, Field(max_length=64)] = ""
@@ -64,7 +68,7 @@ class GrantedTool(BaseModel):
 
 
 class Grant(BaseModel):
-    """Calls that need no decision any more, until it ends."""
+    """Calls that need no decision, until the grant ends."""
 
     id: UUID
     agent: AgentName

@@ -17,7 +17,7 @@ EventName = Literal[
     "approval.requested", "approval.voted", "approval.decided", "approval.expired", "approval.cancelled",
     "approval.delivered", "approval.executed", "stop.made", "stop.lifted",
 ]  # fmt: skip
-Events = Annotated[list[EventName], Field(max_length=20, description="what it is told of; none: of everything")]
+Events = Annotated[list[EventName], Field(max_length=20, description="the events it is told of; empty: all of them")]
 WebhookName = Annotated[str, Field(min_length=1, max_length=MOST_NAME)]
 Url = Annotated[str, Field(min_length=1, max_length=MOST_URL, examples=["https://example.com/countersign"])]
 
@@ -29,7 +29,7 @@ class NewOutgoingWebhook(Body):
 
 
 class OutgoingWebhookChanges(Body):
-    """Only what is to change."""
+    """Only the fields that change."""
 
     name: WebhookName = ""
     url: Url = ""
@@ -38,15 +38,17 @@ class OutgoingWebhookChanges(Body):
 
 
 class OutgoingWebhook(BaseModel):
-    """An address that is told of approvals and stops, by posts that are signed as Standard Webhooks 1.0."""
+    """An outgoing webhook: an address that is told of approvals and stops, by posts that are signed by the rules of
+    Standard Webhooks 1.0.
+    """
 
     id: UUID
     name: str
     url: str
     events: list[str]
     active: bool
-    waiting: int = Field(description="messages that are still to be taken")
-    problem: str = Field(description="what the last post failed with, until one succeeds")
+    waiting: int = Field(description="messages that are still to be delivered")
+    problem: str = Field(description="why the last post failed, until one succeeds; empty: it did not")
     made_by: str
     made_at: datetime
 
@@ -57,20 +59,20 @@ class OutgoingWebhook(BaseModel):
 
 
 class OutgoingWebhookWithSecret(OutgoingWebhook):
-    secret: str | None = Field(description="`whsec_` and Base64; shown in this answer alone: null in a repeat")
+    secret: str | None = Field(description="`whsec_` and Base64; in this answer alone, null in a repeat")
 
 
 class OutgoingMessage(BaseModel):
-    """One post, tried until it is taken or given up."""
+    """A message: posted until the receiver takes it (answers 2xx) or it is given up."""
 
-    id: UUID = Field(description="also the `webhook-id`, the same in each try")
+    id: UUID = Field(description="also the header `webhook-id`, the same with each try")
     event: str
     body: str
     created_at: datetime
     tries: int
-    next_try_at: datetime | None = Field(description="null: it was taken, or given up")
+    next_try_at: datetime | None = Field(description="null: it was taken or given up")
     taken_at: datetime | None
-    last_status: int | None
+    last_status: int | None = Field(description="status of the last answer; null: none came")
     error: str
 
     @classmethod

@@ -15,14 +15,14 @@ from .common import Body, Name, Since, Until
 
 
 class OversightQuery(BaseModel):
-    """The period; the last 30 days where nothing is said."""
+    """The period: without `to` until now, without `from` the 30 days before."""
 
-    from_: Since = Field(None, alias="from")
-    to: Until = None
+    from_: Since = Field(None, alias="from", description="a day or a time (UTC); left out: 30 days before `to`")
+    to: Until = Field(None, description="before this time (UTC), or to the end of this day; left out: now")
 
 
 class Caught(BaseModel):
-    """Planted calls that a person decided, and those of them that they stopped."""
+    """How many planted calls were decided, and how many of them were stopped."""
 
     stopped: int
     of: int
@@ -80,24 +80,26 @@ class Oversight(BaseModel):
 
     since: datetime
     until: datetime
-    you: Figures | None = Field(description="null for an API key, which is no person")
+    you: Figures | None = Field(description="null for an API key")
     workspace: Figures
     expired: int
     answered_by_policy: int
     answered_by_grant: int
     answered_by_stop: int
     rules: list[RuleFigures]
-    members: list[Figures] | None = Field(description="for admins; null for everybody else")
+    members: list[Figures] | None = Field(description="null for anybody but an admin")
     teams: list[Figures] | None = Field(
         description='for admins: by the role at the time of the vote, or "keys"; `name` says which'
     )
 
 
 class PlantedCall(Body):
-    """A call that should be stopped, to be placed among the real ones."""
+    """A test call that reviewers should stop."""
 
-    agent: Name = Field(description="name or slug of an agent of the workspace; it is not told")
+    agent: Name = Field(description="name or slug of the agent that seems to ask; it is not told")
     tool: AskedTool
     context: Annotated[str, Field(max_length=100_000)] | None = None
-    expires_in: Annotated[int, Field(ge=1, le=MAX_EXPIRY, description="seconds; then nobody decided it")] | None = None
+    expires_in: (
+        Annotated[int, Field(ge=1, le=MAX_EXPIRY, description="seconds; then its status is `expired`")] | None
+    ) = None
     risk: Annotated[str, Field(max_length=40)] | None = None

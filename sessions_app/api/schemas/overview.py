@@ -18,7 +18,7 @@ class WaterfallQuery(BaseModel):
     """Which spans of a session."""
 
     after: int = Field(0, ge=0, le=2**31 - 1, description="`next_after` of the page before")
-    turn: int | None = Field(None, ge=0, le=2**31 - 1, description="of this turn alone")
+    turn: int | None = Field(None, ge=0, le=2**31 - 1, description="only spans of this turn")
 
 
 class OverviewError(BaseModel):
@@ -45,14 +45,16 @@ class Overview(BaseModel):
     """The whole run of a session in at most 1,200 buckets of `step` events each."""
 
     session_id: UUID
-    read_to_seq: int = Field(description="of a very long log each request reads a piece; ask again until `last_seq`")
+    read_to_seq: int = Field(description="each request reads on in a very long log: ask again until it is `last_seq`")
     last_seq: int
     step: int = Field(description="events in a bucket: the first holds 1 to `step`")
     lanes: Lanes
     turns: list[int | None] = Field(description="the first turn with events in the bucket")
     began: list[datetime | None]
     ended: list[datetime | None]
-    costs: list[str | None] = Field(description="US dollars up to the end of the bucket; null while no price is known")
+    costs: list[str | None] = Field(
+        description="US dollars from the beginning to the end of the bucket; null: no price is known"
+    )
     columns: list[int | None] | None = Field(
         description=f"where each bucket begins by time, of {TIME_COLUMNS}, long pauses cut short; null without times"
     )
@@ -90,8 +92,8 @@ class WaterfallSpan(BaseModel):
     status: str | None
     started_at: datetime | None
     ended_at: datetime | None
-    duration_ms: float | None = Field(description="null where the record does not tell it, never 0 for that")
-    estimated: bool = Field(description="its beginning is that of the event before it")
+    duration_ms: float | None = Field(description="null: the record does not tell; never 0 for that")
+    estimated: bool = Field(description="whether its beginning is not known, and taken from the event before it")
     child_session_id: UUID | None
 
     @classmethod

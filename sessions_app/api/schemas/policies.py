@@ -19,7 +19,9 @@ from .common import Body
 
 Note = Annotated[str, Field(max_length=MAX_NOTE)]
 Effect = Literal["allow", "ask", "deny"]
-Seen = Annotated[int | None, Field(ge=0, description="number of the version in force that you know of; 0 is none")]
+Seen = Annotated[
+    int | None, Field(ge=0, description="number of the version in force as you know it, 0: none; null: not checked")
+]
 
 
 class NewPolicy(Body):
@@ -39,7 +41,7 @@ class Publication(Body):
 
 
 class PreviewOf(Body):
-    """A draft that is not kept: its past calls are not, either."""
+    """Rules to try out. They are not kept."""
 
     rules: list[Any]
 
@@ -66,13 +68,13 @@ class Version(VersionName):
 
 
 class Policy(BaseModel):
-    """The rules that a workspace lives by. No rules: everything asks."""
+    """The rules of a workspace. Without rules every call is asked about."""
 
     rules: list[Any]
     live: VersionName | None
     shadow: VersionName | None
     newest: VersionName | None
-    warnings: list[str] = Field(description="rules in force that ask what nobody here could approve")
+    warnings: list[str] = Field(description="rules in force that ask about calls that nobody here could approve")
 
     @classmethod
     def of_state(cls, state: queries.State, warnings: list[str]) -> Policy:

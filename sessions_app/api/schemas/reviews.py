@@ -21,10 +21,10 @@ Seq = Annotated[int, Field(ge=0, le=2**31 - 1)]
 class NewVerdict(Body):
     verdict: Literal["pass", "fail", "unsure"]
     scores: dict[str, StrictInt | StrictBool] = Field(
-        {}, description="by the name of the rubric: 1 to 5, or true or false"
+        {}, description="by the name of a rubric: 1 to 5, or true or false"
     )
     note: Annotated[str, Field(max_length=verdicts.MOST_NOTE)] = ""
-    last_seq: Seq | None = Field(None, description="the last event that was looked at; null: the last there is")
+    last_seq: Seq | None = Field(None, description="the last event that you looked at; null: the last one there is")
 
 
 class Score(BaseModel):
@@ -42,7 +42,7 @@ class Verdict(BaseModel):
     verdict: Literal["pass", "fail", "unsure", "withdrawn"]
     scores: list[Score]
     note: str
-    last_seq: int = Field(description="what came after this event it says nothing of")
+    last_seq: int = Field(description="the last event that it is about")
     at: datetime
     is_current: bool
 
@@ -53,12 +53,12 @@ class Verdict(BaseModel):
 
 
 class Agreement(BaseModel):
-    """Between people who reviewed the same sessions."""
+    """How far the verdicts of people who reviewed the same sessions agree."""
 
-    sessions: int = Field(description="those with two verdicts or more")
+    sessions: int = Field(description="sessions with at least two verdicts")
     pairs: int
-    share: float | None = Field(description="of pairs of verdicts that agree")
-    kappa: float | None = Field(description="beyond chance; null where there is not enough to tell")
+    share: float | None = Field(description="share of pairs of verdicts that agree, 0 to 1; null: there are none")
+    kappa: float | None = Field(description="agreement beyond chance, at most 1; null: too little to tell")
     kind: Literal["Cohen", "Fleiss"]
 
     @classmethod
@@ -70,7 +70,7 @@ class Comment(BaseModel):
     id: UUID
     parent_id: UUID | None
     by: str
-    text: str = Field(description="Markdown; empty where the comment was deleted")
+    text: str = Field(description="Markdown; empty: the comment was deleted")
     first_seq: int | None
     last_seq: int | None
     made_at: datetime
@@ -86,13 +86,13 @@ class Comment(BaseModel):
 
 class NewComment(Body):
     text: Annotated[str, StringConstraints(min_length=1, max_length=comments.MOST_TEXT, pattern=r"\S")]
-    first_seq: Seq | None = None
-    last_seq: Seq | None = None
-    parent_id: UUID | None = None
+    first_seq: Seq | None = Field(None, description="the first event that it is about; null: the whole session")
+    last_seq: Seq | None = Field(None, description="the last of them; null: the first alone")
+    parent_id: UUID | None = Field(None, description="the comment that it replies to; it is about the same events then")
 
 
 class CommentChange(Body):
-    """What of a comment becomes another: at least one of both."""
+    """What changes of a comment: at least one of the two."""
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=comments.MOST_TEXT, pattern=r"\S")] | None = None
     resolved: bool | None = None
@@ -105,13 +105,13 @@ class CommentChange(Body):
 
 
 class SavedView(BaseModel):
-    """A name for a query of the session list."""
+    """A saved view: a query of the session list under a name."""
 
     id: UUID
     name: str
     query: str
     shared: bool
-    own: bool = Field(description="whether it is of the member who asks")
+    own: bool = Field(description="whether it is your own")
     made_by: str
     made_at: datetime
 
@@ -123,8 +123,10 @@ class SavedView(BaseModel):
 
 class NewSavedView(Body):
     name: Annotated[str, Field(min_length=1, max_length=saved_views.MOST_NAME)]
-    query: Annotated[str, Field(max_length=2 * saved_views.MOST_QUERY)] = ""
-    shared: bool = False
+    query: Annotated[str, Field(max_length=2 * saved_views.MOST_QUERY)] = Field(
+        "", description=f"query string; at most {saved_views.MOST_QUERY:,} characters, without `cursor` and `totals`"
+    )
+    shared: bool = Field(False, description="whether all members of the workspace may use it")
 
 
 class SavedViewChange(Body):
@@ -135,10 +137,12 @@ class Review(BaseModel):
     """Everything that people say of a session."""
 
     session_id: UUID
-    verdict: Literal["pass", "fail", "unsure", "mixed", ""] = Field(description="of all; empty: nobody gave one")
+    verdict: Literal["pass", "fail", "unsure", "mixed", ""] = Field(
+        description="of all its verdicts together; empty: there are none"
+    )
     assignee_id: UUID | None
-    verdicts: list[Verdict] = Field(description="current ones, one of each person")
-    earlier: list[Verdict] = Field(description="replaced and withdrawn ones, the newest first; at most 200")
+    verdicts: list[Verdict] = Field(description="the current verdict of each person")
+    earlier: list[Verdict] = Field(description="replaced and withdrawn verdicts, newest first")
     agreement: Agreement
     comments: list[Comment]
 
@@ -163,18 +167,24 @@ class Rubric(BaseModel):
 class NewQueue(Body):
     name: Annotated[str, Field(min_length=1, max_length=queues.MOST_NAME)]
     filter: Annotated[str, Field(max_length=queues.MOST_FILTER)] = Field(
-        "", description="query string of the session list, as has_errors=true&agent=refunds"
+        "", description="query string of the session list, such as has_errors=true&agent=refunds; empty: all sessions"
     )
-    percent: Annotated[Decimal, Field(gt=0, le=100, decimal_places=2)] = Decimal(100)
-    wanted: Annotated[int, Field(ge=1, le=queues.MOST_WANTED)] = 1
-    seed: Annotated[str, Field(max_length=queues.MOST_SEED)] = ""
+    percent: Annotated[Decimal, Field(gt=0, le=100, decimal_places=2)] = Field(
+        Decimal(100), description="the share of these sessions that is in the queue"
+    )
+    wanted: Annotated[int, Field(ge=1, le=queues.MOST_WANTED)] = Field(
+        1, description="how many people are to review each session"
+    )
+    seed: Annotated[str, Field(max_length=queues.MOST_SEED)] = Field(
+        "", description="the same seed picks the same share; empty: a new one"
+    )
 
     def rules(self) -> queues.Rules:
         return queues.Rules(**self.model_dump())
 
 
 class Queue(BaseModel):
-    """Sessions to review. The same filter, percent and seed are the same sessions, everywhere and ever after."""
+    """A queue of sessions to review. The same filter, percent and seed always pick the same sessions."""
 
     id: UUID
     name: str
@@ -194,7 +204,7 @@ class Queue(BaseModel):
 class QueueProgress(Queue):
     sessions: int
     left: int
-    more: bool = Field(description="there are more than were counted")
+    more: bool = Field(description="whether there are more sessions than were counted")
     agreement: Agreement
 
     @classmethod
@@ -203,4 +213,4 @@ class QueueProgress(Queue):
 
 
 class ReviewAssignment(Body):
-    assignee_id: UUID | None = Field(description="id of a member; null: nobody")
+    assignee_id: UUID | None = Field(description="id of a reviewer or an admin; null: nobody")

@@ -14,10 +14,12 @@ from sessions_app.models.session_order import ENDINGS
 from sessions_app.queries.log.search import Hit
 from sessions_app.queries.sessions import run_findings
 from sessions_app.queries.sessions import session_list as queries
-from sessions_app.queries.sessions.conditions import VERDICTS
+from sessions_app.queries.sessions.conditions import CHOICES, VERDICTS
 from sessions_app.queries.sessions.provenance import UNSIGNED, Provenance
 from sessions_app.queries.sessions.search import Result
 from sessions_app.queries.sessions.turn_state import QueueAndContinuations
+from sessions_app.services.reviews.bulk import MOST_TAG, MOST_TAGS
+from sessions_app.services.turns.messages import MAX_MESSAGE
 
 from ..paging import Page
 from ..retention.schemas import RetentionPolicy
@@ -25,37 +27,44 @@ from .common import AgentName, Body, Cost, Id, Name, Signature, Since, Until, Us
 
 
 class SessionQuery(BaseModel):
-    """What narrows a list of sessions down."""
+    """Filters of a list of sessions."""
 
     agent: str = Field("", max_length=500, description="id, slug or name")
-    status: str = Field("", max_length=50)
+    status: str = Field("", max_length=50, description=", ".join(CHOICES["status"]))
     ended: str = Field("", max_length=50, description="how it ended or stands: " + ", ".join(ENDINGS))
-    origin: str = Field("", max_length=50)
-    tag: str = Field("", max_length=500)
+    origin: str = Field("", max_length=50, description=", ".join(CHOICES["origin"]))
+    tag: str = Field("", max_length=500, description="only sessions with this tag")
     q: str = Field("", max_length=1000, description='words and operators: refund "order 4711" -test tool:search')
-    from_: Since = Field(None, alias="from", description="started then or later; a day or a time")
-    to: Until = Field(None, description="started before; a day counts to its end")
-    min_cost: Decimal | None = Field(None, ge=0, le=10**9, decimal_places=10, description="US dollars")
-    has_errors: bool | None = None
-    needs_approval: bool | None = None
+    from_: Since = Field(None, alias="from", description="started at or after this day or time (UTC)")
+    to: Until = Field(None, description="started before this time (UTC), or by the end of this day")
+    min_cost: Decimal | None = Field(None, ge=0, le=10**9, decimal_places=10, description="at least so many US dollars")
+    has_errors: bool | None = Field(None, description="true: with errors; false: without; left out: both")
+    needs_approval: bool | None = Field(
+        None, description="true: with pending approvals; false: without; left out: both"
+    )
     verdict: str = Field("", max_length=50, description=", ".join(VERDICTS))
-    assignee: str = Field("", max_length=50, description="id of a member, or none")
-    finding: str = Field("", max_length=50, description="finding of the run: " + ", ".join(run_findings.CHOICES))
+    assignee: str = Field("", max_length=50, description="id of the member it is assigned to, or none")
+    finding: str = Field(
+        "", max_length=50, description="what a rule found in the run: " + ", ".join(run_findings.CHOICES)
+    )
     sort: str = Field(
         queries.DEFAULT_SORT, max_length=50,
-        description=", ".join(queries.SORTS) + '; "-" in front reverses; or relevance, where q has words',
+        description=", ".join(queries.SORTS) + ', with "-" in front descending; or relevance, where `q` has words',
     )  # fmt: skip
 
     def filter(self) -> queries.SessionFilter:
         return queries.SessionFilter(**self.model_dump())
 
 
+USER = "your own id of the person whom the agent works for: state of the scope `user` is kept for it"
+
+
 class NewSession(Body):
     title: Annotated[str, Field(max_length=500)] | None = None
-    message: str | None = None
+    message: str | None = Field(None, description="the first message; without it the session waits for one")
     metadata: dict[str, Any] | None = None
-    user_id: Id | None = None
-    external_id: Id | None = None
+    user_id: Id | None = Field(None, description=USER)
+    external_id: Id | None = Field(None, description="your own id of the session; not unique")
     retention: RetentionPolicy | None = None
 
     def values(self) -> dict[str, Any]:
@@ -64,20 +73,24 @@ class NewSession(Body):
 
 
 class SessionChanges(Body):
-    """Only what is to change."""
+    """Only the fields that change."""
 
-    tags: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=500)] | None = None
-    retention: RetentionPolicy | None = Field(None, description="an admin's where it shortens, or lifts a hold")
+    tags: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=500)] | None = Field(
+        None, description=f"all tags that it is to have, in this order: at most {MOST_TAGS} of {MOST_TAG} characters"
+    )
+    retention: RetentionPolicy | None = Field(
+        None, description="only an admin may shorten it, or change anything while the session is on hold"
+    )
 
 
 class OpenedSession(Body):
-    """A session in the words of who reports it: its agent's name, and the id that it has there."""
+    """A session as its reporter calls it: by the name of its agent, and an id of the reporter's own."""
 
     agent: Name
     external_id: Id
     title: Annotated[str, Field(max_length=500)] | None = None
     metadata: dict[str, Any] | None = None
-    user_id: Id | None = None
+    user_id: Id | None = Field(None, description=USER)
     retention: RetentionPolicy | None = None
 
     def values(self) -> dict[str, Any]:
@@ -86,17 +99,29 @@ class OpenedSession(Body):
 
 
 class NewMessage(Body):
-    text: Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
-    interrupt: bool = False
+    text: Annotated[str, StringConstraints(min_length=1, pattern=r"\S")] = Field(
+        description=f"at most {MAX_MESSAGE:,} characters"
+    )
+    interrupt: bool = Field(
+        False, description="stop the turn in flight first, and put this message before those that wait"
+    )
 
 
 class Continuation(Body):
-    """A new session that knows this one: all of it, or up to the end of a turn."""
+    """A new session whose agent is given the transcript of this one: all of it, or up to the end of a turn."""
 
-    agent_id: UUID
-    after_turn: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
-    message: Annotated[str, StringConstraints(min_length=1, pattern=r"\S")] | None = None
-    handoff: bool = Field(False, description="the agent of this session stops, and the session is archived")
+    agent_id: UUID = Field(description="the agent of the new session; it has to run here")
+    after_turn: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
+        None, description="index of the last turn that it is given; null: all of them"
+    )
+    message: Annotated[str, StringConstraints(min_length=1, pattern=r"\S")] | None = Field(
+        None, description="begins its first turn"
+    )
+    handoff: bool = Field(
+        False,
+        description="the agent of this session stops, its waiting messages go to the new session, and this one is "
+        "archived; not with `after_turn`",
+    )
 
 
 class ImportedFrom(BaseModel):
@@ -105,9 +130,9 @@ class ImportedFrom(BaseModel):
 
 
 class SlackThread(BaseModel):
-    """The thread that a session answers in."""
+    """The Slack thread that a session answers in."""
 
-    conversation_key: str = Field(description="TEAM:CHANNEL:THREAD; one session of an agent for each")
+    conversation_key: str = Field(description="TEAM:CHANNEL:THREAD; an agent has one session for each")
     team_id: str
     channel_id: str
     thread_ts: str
@@ -128,7 +153,9 @@ class Session(BaseModel):
     status: Literal["idle", "running", "archived"]
     origin: Literal["chat", "slack", "schedule", "webhook", "import", "api", "otlp"]
     phase: Literal["active", "completed", "cancelled", "crashed", "timed_out"]
-    ended: str = Field(description="how it ended or stands, of a file as its last events tell: " + ", ".join(ENDINGS))
+    ended: str = Field(
+        description="how it ended or stands; of an imported one, as its last events tell: " + ", ".join(ENDINGS)
+    )
     started_at: datetime | None
     ended_at: datetime | None
     created_at: datetime
@@ -141,27 +168,33 @@ class Session(BaseModel):
     models: list[str]
     usage: Usage
     cost: Cost
-    tool_cost: str | None = Field(description="the part of the cost that tool calls are, from the data wallet")
-    copied_tokens: int = Field(description="repeated from an earlier session, and counted there")
-    under_reported: int = Field(description="responses whose output the recorder did not count to the end")
+    tool_cost: str | None = Field(
+        description="the part of `cost` that tool calls cost, in US dollars; null: none known"
+    )
+    copied_tokens: int = Field(description="tokens of responses that an earlier session has, too, and that count there")
+    under_reported: int = Field(description="responses whose output tokens the recorder did not count to the end")
     summary: str
     tags: list[str]
     metadata: dict[str, Any]
     user_id: str | None
     external_id: str | None
     parent_session_id: UUID | None
-    agent_version: int = Field(description="of the definition that it runs under")
-    runtime: str = Field(description="of its agent: managed, local, scripted or external")
-    runtime_id: str | None = Field(description="what the runtime calls this session: the id at Managed Agents")
+    agent_version: int = Field(description="version of the agent's definition that it runs under")
+    runtime: str = Field(description="of its agent: managed, local, scripted, external or built_in")
+    runtime_id: str | None = Field(description="the runtime's own id of this session (Managed Agents); null: none")
     slack: SlackThread | None
-    trigger_run_id: UUID | None = Field(description="the fire that began it, of a schedule, a webhook or Slack")
-    schedule_id: UUID | None = Field(description="the schedule that fired")
-    delivery_id: UUID | None = Field(description="the webhook delivery that it was given")
-    continues: UUID | None = Field(description="the session whose transcript is the context of this one")
-    continues_seq: int | None = Field(description="up to this event of it")
-    continued_by: list[UUID] = Field(description="sessions that go on from this one")
+    trigger_run_id: UUID | None = Field(
+        description="the run of a schedule, a webhook or Slack that began it; null: none"
+    )
+    schedule_id: UUID | None = Field(description="the schedule of that run")
+    delivery_id: UUID | None = Field(description="the webhook delivery of that run")
+    continues: UUID | None = Field(
+        description="the session that this one continues: its agent was given that transcript"
+    )
+    continues_seq: int | None = Field(description="the last event of it that was given")
+    continued_by: list[UUID] = Field(description="sessions that continue this one")
     pending_approvals: int
-    queued_messages: int = Field(description="that wait behind the turn in flight")
+    queued_messages: int = Field(description="messages that wait behind the turn in flight, or were held back")
     imported_from: ImportedFrom | None
     signature: Signature
 
@@ -201,9 +234,9 @@ class Session(BaseModel):
 
 
 class Turn(BaseModel):
-    """Everything from one message of a person or trigger until before the next; turn 0 is what came before."""
+    """Everything from one message of a person or a trigger to the next; turn 0 is what came before the first."""
 
-    index: int
+    index: int = Field(description="from 0")
     started_at: datetime | None
     ended_at: datetime | None
     duration_ms: int | None
@@ -213,12 +246,14 @@ class Turn(BaseModel):
     event_count: int
     usage: Usage
     cost: Cost
-    tool_cost: str | None = Field(description="the part of the cost that tool calls are, from the data wallet")
+    tool_cost: str | None = Field(
+        description="the part of `cost` that tool calls cost, in US dollars; null: none known"
+    )
     models: list[str]
     tool_calls: int
     errors: int
-    runtime_ms: int | None = Field(description="that its runtime was at work; null where it ran elsewhere")
-    runtime_id: str | None = Field(description="what the runtime calls its session")
+    runtime_ms: int | None = Field(description="how long its runtime was at work; null: it ran elsewhere")
+    runtime_id: str | None = Field(description="the runtime's own id of the session; null: none")
 
     @classmethod
     def from_row(cls, turn: models.Turn, session: models.Session) -> Turn:
@@ -247,19 +282,19 @@ class Turn(BaseModel):
 
 
 class Accepted(BaseModel):
-    """A message that was taken in. ``queued``: a turn is in flight; the message waits behind it and has no ``seq``."""
+    """A message that was accepted."""
 
-    seq: int | None
-    queued: bool
+    seq: int | None = Field(description="of its event; null while it waits behind other messages or a turn")
+    queued: bool = Field(description="whether a turn is in flight or other messages come first")
 
 
 class Waiting(BaseModel):
-    """A message that is not in the log yet."""
+    """A message that waits: it is not in the log yet."""
 
     id: UUID
     text: str
     by: str
-    interrupts: bool = Field(description="it stands before those that do not")
+    interrupts: bool = Field(description="sent with `interrupt`: it comes before those that were not")
     created_at: datetime
 
     @classmethod
@@ -274,12 +309,12 @@ class Piece(BaseModel):
 
 
 class SearchHit(BaseModel):
-    """An event, with the piece of its text around what was found."""
+    """An event, with the part of its text around what was found."""
 
     seq: int
     kind: str
     turn: int
-    tool: str | None = Field(description="of a tool call its name")
+    tool: str | None = Field(description="name of the tool, of a tool call")
     snippet: list[Piece]
 
     @classmethod
@@ -291,11 +326,11 @@ class SearchResult(BaseModel):
     """A session that was found, and where in it."""
 
     session: Session
-    title: list[Piece] = Field(description="its title, with what was found in it")
-    hits: list[SearchHit] = Field(description="the first ones, in order of seq")
-    more: bool = Field(description="it may be said elsewhere in the session, too")
-    strict: bool = Field(description="the hits are what operators like tool: ask for, and not of the words alone")
-    in_file: list[Piece] = Field(description="where no event says it: what its file says beside its events")
+    title: list[Piece] = Field(description="the title in pieces, with what was found marked")
+    hits: list[SearchHit] = Field(description="the first hits, in order of `seq`")
+    more: bool = Field(description="whether there may be more hits in the session")
+    strict: bool = Field(description="whether the hits also fit operators such as tool:, not the words alone")
+    in_file: list[Piece] = Field(description="what its file says beside the events, where no event says it")
 
     @classmethod
     def of(cls, result: Result, session: Session) -> SearchResult:
@@ -307,23 +342,25 @@ class SearchResult(BaseModel):
 
 
 class RankedAmong(BaseModel):
-    """Relevance ranks the newest sessions that say the words."""
+    """How far the order by relevance reaches: only the newest sessions with the words are ranked."""
 
-    candidates: int = Field(description="so many were ranked")
-    is_all: bool = Field(description="no older ones say the words; else they are found in another order")
+    candidates: int = Field(description="how many sessions were ranked")
+    is_all: bool = Field(description="whether these are all; else older ones are found with another `sort`")
 
     @classmethod
     def of(cls, ranked: queries.Ranked | None) -> RankedAmong | None:
         return cls(candidates=ranked.candidates, is_all=ranked.is_all) if ranked else None
 
 
-IS_CUT = "the page ended, maybe empty, since enough sessions were looked at for its filters: ask on with next_cursor"
+IS_CUT = (
+    "the page ended early, perhaps empty, as so many sessions were looked at for its filters: go on with `next_cursor`"
+)
 
 
 class SessionPage(Page[Session]):
     """One page of a list of sessions."""
 
-    ranked: RankedAmong | None = Field(None, description="where they are sorted by relevance")
+    ranked: RankedAmong | None = Field(None, description="where `sort` is relevance; else null")
     is_cut: bool = Field(False, description=IS_CUT)
 
 
@@ -331,10 +368,10 @@ class SearchPage(BaseModel):
     """One page of results."""
 
     items: list[SearchResult]
-    next_cursor: str | None = Field(description="cursor of the next page; null at the end")
-    ranked: RankedAmong | None = Field(None, description="where they are sorted by relevance")
+    next_cursor: str | None = Field(description="`cursor` of the next page; null at the end")
+    ranked: RankedAmong | None = Field(None, description="where `sort` is relevance; else null")
     is_cut: bool = Field(False, description=IS_CUT)
-    unknown: list[str] = Field(description="what looks like an operator, is none, and was looked for as words")
+    unknown: list[str] = Field(description="what looks like an operator but is none, and was searched for as words")
 
 
 def pieces(snippet: list[str]) -> list[Piece]:

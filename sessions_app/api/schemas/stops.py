@@ -18,11 +18,13 @@ Reason = Annotated[str, Field(min_length=1, max_length=MOST_REASON)]
 
 
 class NewStop(Body):
-    """Without ``agent`` every agent of the workspace; without ``until`` and ``for_seconds`` until it is lifted."""
+    """A stop to make. Without ``until`` and ``for_seconds`` it is in force until somebody lifts it."""
 
     agent: Name | None = Field(None, description="name, slug or id of the agent; null: every agent of the workspace")
-    reason: Reason = Field(description="everybody who meets the stop reads it, the agents too")
-    until: Annotated[datetime | None, BeforeValidator(moment)] = None
+    reason: Reason = Field(description="why; everybody who meets the stop reads it, agents too")
+    until: Annotated[datetime | None, BeforeValidator(moment)] = Field(
+        None, description="a day or a time (UTC) within 366 days; not with `for_seconds`"
+    )
     for_seconds: Annotated[int, Field(ge=1, le=int(LONGEST.total_seconds()))] | None = None
 
     @model_validator(mode="after")
@@ -38,9 +40,11 @@ class Lifting(Body):
 
 class StoppedSession(BaseModel):
     session_id: UUID
-    denied: int = Field(description="calls that waited for a person, or were approved and not told to the agent yet")
+    denied: int = Field(description="calls that waited for a person, or were approved but not yet told to the agent")
     turn_interrupted: bool
-    executing: str | None = Field(description="tool whose call was being made at that moment: it was not undone")
+    executing: str | None = Field(
+        description="the tool whose call was being made at that moment, which was not undone; null: none"
+    )
 
     @classmethod
     def from_row(cls, row: models.StoppedSession) -> StoppedSession:
@@ -51,7 +55,7 @@ class StoppedSession(BaseModel):
 
 
 class StopInForce(BaseModel):
-    """What holds an agent now."""
+    """The stop that is in force for an agent."""
 
     id: UUID
     reason: str
@@ -64,7 +68,7 @@ class StopInForce(BaseModel):
 
 
 class Stop(BaseModel):
-    """One press of the button."""
+    """A stop of one agent, or of every agent."""
 
     id: UUID
     agent: AgentName | None = Field(description="null: every agent of the workspace")
@@ -75,8 +79,8 @@ class Stop(BaseModel):
     until: datetime | None
     in_force: bool
     carried_out_at: datetime | None = Field(
-        description="when the last call that waited was denied and the last turn told to stop; nothing new began since "
-        "made_at in any case"
+        description="when the last waiting call was denied and the last turn told to stop; null: not yet. Nothing new "
+        "has begun since `made_at` in any case"
     )
     lifted_at: datetime | None
     lifted_by: str

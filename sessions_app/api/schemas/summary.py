@@ -43,7 +43,7 @@ class Calls(BaseModel):
 class ErrorKind(BaseModel):
     """Errors that are alike: of one tool, for one reason."""
 
-    tool: str | None = Field(description="empty: no call had it; null: several kinds that are not told apart any more")
+    tool: str | None = Field(description="empty: not of a call; null: several kinds, which are not told apart any more")
     reason: str = Field(description="quoted from the transcript")
     count: int
     first_seq: int
@@ -76,7 +76,7 @@ class FindingPlace(BaseModel):
     """An event that a finding stands on."""
 
     seq: int
-    words: str = Field(description="the desk's own; may be empty")
+    words: str = Field(description="in the desk's own words; may be empty")
     text: str = Field(description="quoted from the transcript, without what looks like a secret; may be empty")
 
 
@@ -85,7 +85,7 @@ class Finding(BaseModel):
 
     rule: str = Field(description=", ".join(NAMES))
     label: str
-    count: int = Field(description="events; places has the first three")
+    count: int = Field(description="how many events; `places` has the first three")
     places: list[FindingPlace]
 
     @classmethod
@@ -101,7 +101,7 @@ class FindingRule(BaseModel):
     label: str
     about: str
     on: bool
-    sessions: int = Field(description="in which it found something, counted also while it is off")
+    sessions: int = Field(description="sessions in which it found something, counted also while it is off")
 
     @classmethod
     def from_state(cls, state: RuleState) -> FindingRule:
@@ -114,26 +114,26 @@ class FindingRules(BaseModel):
 
 
 class RulesOff(Body):
-    off: list[str] = Field(max_length=100, description="names of rules; of the others all are on")
+    off: list[str] = Field(max_length=100, description="names of the rules that are to be off; all others are on")
 
 
 class RunSummary(BaseModel):
     """What happened in a session, counted by rules from its events. ``lines`` is the card of the page as text."""
 
     session_id: str
-    read_to_seq: int = Field(description="the last event that is told of")
+    read_to_seq: int = Field(description="the last event that was taken into account")
     last_seq: int
     lines: list[str]
     prompts: list[Quote] = Field(description="first sentences of the first five")
     prompt_count: int
     calls: Calls
-    recordings: Count | None = Field(description="of a conversation, as vCons hold them")
-    artifacts: Count | None = Field(description="all others")
+    recordings: Count | None = Field(description="recordings of a conversation, as vCons hold them")
+    artifacts: Count | None = Field(description="all other artifacts")
     files_edited: int = Field(description="at most 256 are told apart")
     last_message: Quote | None
     errors: list[ErrorKind]
     tests: TestRun | None
-    findings: list[Finding] = Field(description="of the rules that are on in the workspace")
+    findings: list[Finding] = Field(description="what the rules that are on in the workspace found")
     open_calls: list[Quote] = Field(description="calls without a result, the latest last; at most 12")
     pending_approvals: int
 

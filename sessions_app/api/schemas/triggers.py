@@ -11,39 +11,45 @@ from pydantic import BaseModel, Field, StringConstraints
 from sessions_app import models
 from sessions_app.services.triggers import cron_times, unattended
 
-from .common import AgentName, Body, Name
+from .common import AgentName, Body
 
 Missed = Literal["skip", "once", "all"]
 Overlap = Literal["allow", "skip"]
 WhenAsking = Literal["wait", "deny", "refuse"]
 WHEN_ASKING = (
-    "where a person would have to be asked: wait for one, deny the call, or begin no session of an agent that could ask"
+    "where a person would have to be asked. wait: the call waits for one; deny: it is denied; refuse: no session "
+    "begins of an agent that could ask"
 )
-WARNINGS = "what whoever saves it should know, as the rules and members are now"
+WARNINGS = "what to look out for, with the rules and members of now, such as that nobody could decide its calls"
 Scheme = Literal["none", "github", "stripe", "slack", "shopify", "twilio", "generic", "standard"]
 Cron = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Zone = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
 Secret = Annotated[str, Field(max_length=500)]
+ScheduleName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+SECRET = "the sender's, 8 to 500 characters; left out, one is made for github, generic and standard"
 MOST_AT_ONCE = 500
 
 
 class NewSchedule(Body):
     agent_id: UUID
-    name: Name
-    cron: Cron = Field(examples=["0 9 * * MON-FRI"])
-    timezone: Zone = Field("UTC", examples=["Europe/Berlin"])
+    name: ScheduleName
+    cron: Cron = Field(examples=["0 9 * * MON-FRI"], description="five fields: minute hour day month weekday")
+    timezone: Zone = Field("UTC", examples=["Europe/Berlin"], description="name in the IANA database")
     input_text: str = Field(description="the first message of each session")
     enabled: bool = True
-    missed: Missed = Field("once", description="what becomes of times that passed while nothing ran here")
-    overlap: Overlap = Field("allow", description="skip: not while the session of the last fire still runs")
+    missed: Missed = Field(
+        "once",
+        description="what it makes up for of times that passed while nothing ran: none, the last one, or the last 100",
+    )
+    overlap: Overlap = Field("allow", description="skip: it does not fire while the session of its last run is running")
     when_asking: WhenAsking = Field("wait", description=WHEN_ASKING)
 
 
 class ScheduleChanges(Body):
-    """Only what is to change."""
+    """Only the fields that change."""
 
     agent_id: UUID = None
-    name: Name = ""
+    name: ScheduleName = ""
     cron: Cron = ""
     timezone: Zone = ""
     input_text: str = ""
@@ -54,21 +60,29 @@ class ScheduleChanges(Body):
 
 
 class NewWebhook(Body):
-    name: Annotated[str, Field(max_length=200, description="3 to 50 of a-z, 0-9 and -; reserved for ever")]
+    name: Annotated[
+        str,
+        Field(
+            max_length=200,
+            description="3 to 50 of a-z, 0-9 and -, with a letter or digit at both ends; it stays reserved for ever",
+        ),
+    ]
     scheme: Scheme = "generic"
-    agent_id: UUID | None = Field(None, description="who is given what comes; without one it is only kept")
+    agent_id: UUID | None = Field(None, description="the agent that is given what comes; null: it is only kept")
     when_asking: WhenAsking = Field("wait", description=WHEN_ASKING)
-    secret: Secret = Field("", description="the sender's; of github, generic, standard one is made without it")
+    secret: Secret = Field("", description=SECRET)
 
 
 class WebhookChanges(Body):
+    """Only the fields that change."""
+
     agent_id: UUID | None = None
     active: bool = True
     when_asking: WhenAsking = "wait"
 
 
 class NewSecret(Body):
-    secret: Secret = Field("", description="the sender's; of github, generic, standard one is made without it")
+    secret: Secret = Field("", description=SECRET)
 
 
 class Acknowledgement(Body):
@@ -84,7 +98,7 @@ def agent_name(agent: models.Agent | None) -> AgentName | None:
 
 
 class Schedule(BaseModel):
-    """Times at which an agent begins a session."""
+    """A schedule: the times at which an agent begins a session."""
 
     id: UUID
     name: str
@@ -112,14 +126,14 @@ class Schedule(BaseModel):
 
 
 class TriggerRun(BaseModel):
-    """One fire, whatever came of it."""
+    """One time that a trigger fired, whatever came of it."""
 
     id: UUID
     kind: Literal["schedule", "webhook", "slack"]
-    name: str = Field(description="of the trigger, as it was called then")
+    name: str = Field(description="name of the trigger at that time")
     status: Literal["started", "skipped", "failed"]
-    error: str = Field(description="why there is no session")
-    cause: str = Field(description='of a fire that is not the rule\'s own: "run now by Ines"')
+    error: str = Field(description="why there is no session; empty: there is one")
+    cause: str = Field(description='who had it fire by hand, as "run now by Ines"; empty: it fired by itself')
     agent: AgentName | None
     schedule_id: UUID | None
     webhook_id: UUID | None
@@ -127,7 +141,9 @@ class TriggerRun(BaseModel):
     session_id: UUID | None
     due_at: datetime | None
     fired_at: datetime
-    input_text: str = Field(description="the beginning of the first message")
+    input_text: str = Field(
+        description="the beginning of the first message; empty once the content of its delivery is kept no more"
+    )
 
     @classmethod
     def from_row(cls, row: models.TriggerRun) -> TriggerRun:
@@ -139,7 +155,7 @@ class TriggerRun(BaseModel):
 
 
 class Webhook(BaseModel):
-    """An address to which others post."""
+    """A webhook endpoint: an address to which others post."""
 
     id: UUID
     name: str
@@ -148,10 +164,12 @@ class Webhook(BaseModel):
     active: bool
     when_asking: WhenAsking
     warnings: list[str] = Field(description=WARNINGS)
-    url: str | None = Field(description="told to admins alone: whoever knows it may post")
+    url: str | None = Field(description="where to post; null for anybody but an admin")
     has_secret: bool
-    waiting: int = Field(description="deliveries that are not acknowledged")
-    refused: int = Field(description="requests that were not signed as they must be")
+    waiting: int = Field(description="deliveries that are not acknowledged yet")
+    refused: int = Field(
+        description="requests that were refused since the secret was last set: signed wrongly, or too large"
+    )
     refused_at: datetime | None
     refused_why: str
     created_at: datetime
@@ -167,18 +185,22 @@ class Webhook(BaseModel):
 
 
 class WebhookWithSecret(Webhook):
-    secret: str | None = Field(description="when it was made here; shown in this answer and never again")
+    secret: str | None = Field(
+        description="a secret that was made here, in this answer alone; null: none was, or this is a repeat"
+    )
 
 
 class DeliveryRow(BaseModel):
-    """What was posted, without its content."""
+    """A delivery: what was posted, without its content."""
 
     id: UUID
     webhook_id: UUID
-    sender_id: str = Field(description="the sender's own id, or a hash: the same again is the same delivery")
+    sender_id: str = Field(
+        description="the sender's own id of the delivery, or a hash: the same again is the same delivery"
+    )
     topic: str
-    size: int
-    verified: bool
+    size: int = Field(description="bytes")
+    verified: bool = Field(description="whether its signature was checked; false for an unsigned endpoint")
     source_ip: str | None
     received_at: datetime
     acknowledged_at: datetime | None
@@ -197,7 +219,7 @@ class DeliveryRow(BaseModel):
 
 
 class Delivery(DeliveryRow):
-    """What was posted, as it came; of headers that hold secrets only the names. Null when it is kept no more."""
+    """A delivery with its content. Once that is kept no more, ``payload`` is null and ``headers`` is empty."""
 
     payload: Any
-    headers: dict[str, str]
+    headers: dict[str, str] = Field(description="as they came, without the values of those that hold secrets")

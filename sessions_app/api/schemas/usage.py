@@ -15,11 +15,11 @@ from .common import Cost, Since, Until, Usage, dollars
 
 
 class Wallets(BaseModel):
-    """What of the cost was paid from the wallets, and what ran elsewhere and was paid from none; null is unknown."""
+    """What was paid from each wallet, and what ran elsewhere and was paid from none, in US dollars; null: not known."""
 
     ai: str | None
-    data: str | None = Field(description="of tool calls: not a part of `cost`, which is of model responses")
-    elsewhere: str | None = Field(description="of imported and reported sessions")
+    data: str | None = Field(description="for tool calls; not a part of `cost`, which is that of model responses")
+    elsewhere: str | None = Field(description="cost of imported and reported sessions")
 
     @classmethod
     def from_row(cls, used: queries.Used) -> Wallets:
@@ -28,9 +28,11 @@ class Wallets(BaseModel):
 
 
 class UsageRow(BaseModel):
-    """One group. Null in the place of its name: what has no model or no tool, and sessions that were deleted."""
+    """One group, with the fields of the grouping that was asked for. Its name is null for what has no model or no tool,
+    and for sessions that were deleted.
+    """
 
-    day: str | None = None
+    day: str | None = Field(None, description="a day in UTC, as 2026-01-31")
     agent: str | None = Field(None, description="id; its name is in `name`")
     model: str | None = None
     session: str | None = Field(None, description="id; its title is in `title`")
@@ -57,40 +59,44 @@ class UsageTotal(BaseModel):
     usage: Usage
     cost: Cost
     wallets: Wallets
-    runtime_ms: int | None = Field(description="of turns that ran here; null by model and by tool")
+    runtime_ms: int | None = Field(description="how long turns that ran here took")
 
 
 class UsagePage(BaseModel):
-    """Groups, and the sum over the whole period (not only over this page)."""
+    """A page of groups, and the total of the whole period (not of this page alone)."""
 
     items: list[UsageRow]
     total: UsageTotal
     next_cursor: str | None
 
 
-class UsageQuery(BaseModel):
-    """The period (turns that began in it), and the sessions that count."""
+FROM = "a day or a time (UTC); left out: from the beginning"
+TO = "before this time (UTC), or to the end of this day; left out: until now"
 
-    from_: Since = Field(None, alias="from")
-    to: Until = None
+
+class UsageQuery(BaseModel):
+    """The period, of turns that began in it, and which sessions count."""
+
+    from_: Since = Field(None, alias="from", description=FROM)
+    to: Until = Field(None, description=TO)
     agent: str = Field("", max_length=500, description="id, slug or name")
     origin: Literal["", "chat", "slack", "schedule", "webhook", "import", "api", "otlp"] = ""
-    tag: str = Field("", max_length=500)
+    tag: str = Field("", max_length=500, description="only sessions with this tag")
 
 
 class CallUsage(BaseModel):
-    """One tool call of an agent that runs here."""
+    """A tool call of an agent that runs here."""
 
     id: UUID
     at: datetime
     session_id: UUID
-    seq: int = Field(description="of the event `tool_call`")
+    seq: int = Field(description="of its event `tool_call`")
     agent_id: UUID | None
     provider: str = Field(description="the MCP server, `python` or `builtin`")
     tool: str
     status: str
     latency_ms: int | None
-    cost: str | None = Field(description="US dollars; null is unknown. Only what succeeded is paid for")
+    cost: str | None = Field(description="US dollars; null: not known. Only calls with the status ok are paid for")
 
     @classmethod
     def from_row(cls, call: models.CallUsage) -> CallUsage:
@@ -99,12 +105,12 @@ class CallUsage(BaseModel):
 
 
 class CallUsageQuery(BaseModel):
-    """What narrows the list of calls down."""
+    """Filters of the list of calls."""
 
-    from_: Since = Field(None, alias="from")
-    to: Until = None
-    provider: str = Field("", max_length=500)
-    tool: str = Field("", max_length=500)
-    status: str = Field("", max_length=20)
+    from_: Since = Field(None, alias="from", description=FROM)
+    to: Until = Field(None, description=TO)
+    provider: str = Field("", max_length=500, description="name of an MCP server, `python` or `builtin`")
+    tool: str = Field("", max_length=500, description="name of the tool")
+    status: str = Field("", max_length=20, description="ok, error, ...")
     agent: str = Field("", max_length=500, description="id, slug or name")
     session: UUID | None = None

@@ -13,7 +13,10 @@ from sessions_app.services.state.search import Found
 
 from ..schemas.common import Body
 
-Scope = Literal["session", "user", "app"]
+Scope = Annotated[
+    Literal["session", "user", "app"],
+    Field(description="session: kept for this session; user: for its user_id with this agent; app: for its agent"),
+]
 Key = Annotated[str, Field(min_length=1, max_length=values.LONGEST_KEY)]
 Version = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -32,9 +35,13 @@ class Embedding(Body):
 class NewStateValue(Body):
     scope: Scope = "session"
     key: Key
-    value: Any = Field(description="any JSON, of at most 256 KiB; null is a value, too")
-    embedding: Embedding | None = Field(None, description="to be found by; without it by its words alone")
-    if_version: Version | None = Field(None, description="409 unless the key is at it; 0: unless there is none")
+    value: Any = Field(description="any JSON of at most 256 KiB; null is a value, too")
+    embedding: Embedding | None = Field(
+        None, description="to be found by it; without one the value is found by its words alone"
+    )
+    if_version: Version | None = Field(
+        None, description="409 unless the key is at this version (0: unless there is no value); null: not checked"
+    )
 
 
 class StateValue(BaseModel):
@@ -43,7 +50,7 @@ class StateValue(BaseModel):
     value: Any
     version: int = Field(description="one more with every write and deletion")
     at: datetime
-    by: str = Field(description="whose key or who wrote it last")
+    by: str = Field(description="name of the key or member that wrote it last")
 
     @classmethod
     def from_row(cls, row: models.StateValue) -> StateValue:
@@ -53,8 +60,10 @@ class StateValue(BaseModel):
 class StateSearch(Body):
     scope: Scope = "session"
     q: Annotated[str, Field(max_length=1000)] = ""
-    embedding: Embedding | None = Field(None, description="of what is looked for, by the model of the values'")
-    prefix: Annotated[str, Field(max_length=values.LONGEST_KEY, description="of the keys")] = ""
+    embedding: Embedding | None = Field(
+        None, description="of what you look for, made by the model that made those of the values"
+    )
+    prefix: Annotated[str, Field(max_length=values.LONGEST_KEY, description="only keys that begin so")] = ""
     limit: Annotated[int, Field(ge=1, le=500)] = 10
 
 
@@ -72,9 +81,9 @@ class FoundValue(StateValue):
 
 
 class FoundValues(BaseModel):
-    method: Method = Field(description="`pgvector` where an embedding was sent and the database has it")
+    method: Method = Field(description="`pgvector` where an embedding was sent and the database has pgvector")
     items: list[FoundValue] = Field(description="the best first")
 
 
 class Deleted(BaseModel):
-    deleted: int = Field(description="values that were there")
+    deleted: int = Field(description="how many values were deleted")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -18,7 +18,7 @@ from ..paging import Cursor, Limit, Page, keyset
 from ..parsing import refuse_repaired, reply
 from ..problems import Problem, invalid
 from ..sessions import session_read
-from .schemas import Deleted, FoundValue, FoundValues, NewStateValue, Scope, StateSearch, StateValue
+from .schemas import Deleted, FoundValue, FoundValues, NewStateValue, StateSearch, StateValue
 
 router = Router(tags=["state"])
 Named = Annotated[str | None, Query(None, max_length=values.LONGEST_KEY, description="only this key")]
@@ -27,6 +27,10 @@ OfUser = Annotated[
     str, Query("", max_length=1000, description="the values of this user; without it those of the agent")
 ]
 OnlyAt = Annotated[int | None, Query(None, ge=0, lt=2**31, description="with `key`: 409 unless it is at this version")]
+InScope = Annotated[
+    Literal["session", "user", "app"],
+    Query(description="session: of this session; user: of its user_id; app: of its agent"),
+]
 FAULTS = {
     values.Refused: lambda error: invalid(f"/{error.field}", str(error)),
     values.Stale: lambda error: Problem(409, str(error), version=error.version),
@@ -36,7 +40,13 @@ FAULTS = {
 
 @router.get("/sessions/{uuid:session_id}/state", auth=own_reader, response=Page[StateValue])
 def read_state(
-    request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor, key: Named, q: Words, scope: Scope = "session"
+    request: HttpRequest,
+    session_id: UUID,
+    limit: Limit,
+    cursor: Cursor,
+    key: Named,
+    q: Words,
+    scope: InScope = "session",
 ) -> HttpResponse:
     """List the values that a session sees in a scope, in order of their keys. With `key` that one, or an empty list;
     with
@@ -97,7 +107,7 @@ def search_state(request: HttpRequest, session_id: UUID, wanted: StateSearch) ->
 
 @router.delete("/sessions/{uuid:session_id}/state", auth=own_asker, response=Deleted)
 def delete_state(
-    request: HttpRequest, session_id: UUID, key: Named, if_version: OnlyAt, scope: Scope = "session"
+    request: HttpRequest, session_id: UUID, key: Named, if_version: OnlyAt, scope: InScope = "session"
 ) -> HttpResponse:
     """Delete the value of `key`; without `key` all values of the scope `session` (422 for the other scopes).
 
