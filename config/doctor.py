@@ -141,7 +141,7 @@ def parts_fault() -> str | None:
     patience = SCHEDULER_SECONDS if heartbeats.is_running_here(settings.DATA_DIR) else 0
     if postgres.wait_until(heartbeats.is_led, seconds=patience):
         return None
-    return "no scheduler leads: no sweeps, no schedules, nothing expires"
+    return "no scheduler leads, so there are no sweeps and no schedules, and nothing expires"
 
 
 def storage_fault() -> str | None:
@@ -206,22 +206,30 @@ def _database_remedy() -> str:
     return f"read {settings.EMBEDDED_CLUSTER.log}, then start script/server again"
 
 
-ROLES_REMEDY = "run script/manage prepare; what it does not take back was given by hand"
-ONE_ROLE = "one role does everything, so SQL that somebody makes the desk run could change the log: DATABASE_OWNER_URL"
+ROLES_REMEDY = "run script/manage prepare, which takes rights back; what remains then was granted by hand"
+ONE_ROLE = "one role does everything, so injected SQL could change the log; DATABASE_OWNER_URL makes them two"
 WORKER_REMEDY = "start script/server; if it runs, read logs/worker-1.log in the data directory"
 BEFORE_WORKER: list[Part] = [
-    ("migrations", health.migrations_fault, "if nothing else is said, restart script/server"),
+    (
+        "migrations",
+        health.migrations_fault,
+        "unless that says what to do, restart script/server, which applies migrations",
+    ),
     ("broker", health.broker_fault, "check CELERY_BROKER_URL and that its server runs"),
 ]
 AFTER_WORKER: list[Part] = [
-    ("parts", parts_fault, "the supervisor restarts them; read their logs, and start script/server where it has ended"),
+    (
+        "parts",
+        parts_fault,
+        "the supervisor restarts parts: read their logs, and start script/server on a host where it has ended",
+    ),
     ("checkpoints", checkpoints_fault, "read logs/worker-1.log; docs/record.md says where checkpoints are taken to"),
     (
         "database server",
         server_check.fault,
-        "a process of PostgreSQL hangs: kill -CONT wakes it, or restart the server",
+        "a process of PostgreSQL hangs: wake it with kill -CONT, or restart the server",
     ),
-    ("clock", clock_fault, "let both hosts set their clocks by NTP"),
+    ("clock", clock_fault, "set the clocks of both by NTP"),
 ]
 OF_THIS_HOST: list[tuple[str, Callable[[], str | None], Callable[[], str | None], str]] = [
     (

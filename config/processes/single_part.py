@@ -26,7 +26,7 @@ from config.processes.system import open_lock, try_lock
 KINDS = ("web", "worker", "scheduler")
 HELP = {
     "web": "Runs web servers alone: pages, API, streams.",
-    "worker": "Runs workers alone: imports and exports, turns of webhooks, turns of people.",
+    "worker": "Runs workers alone: for imports and exports, for turns of webhooks, for turns of people.",
     "scheduler": "Runs a scheduler alone. Of several one leads; another takes over within 30 seconds.",
 }
 WORKERS: dict[str, Callable[[int], list[Part]]] = {
@@ -46,7 +46,7 @@ def add_arguments(kind: str, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--processes", type=int, default=parts.WORKERS, help="workers for imports (default %(default)s)"
         )
-        parser.add_argument("--only", choices=sorted(WORKERS), help="one of the queues (default: all of them)")
+        parser.add_argument("--only", choices=sorted(WORKERS), help="workers for this alone (default: for all three)")
     parser.add_argument("--data-dir", help="where keys, logs and heartbeats lie (COUNTERSIGN_DATA_DIR)")
 
 

@@ -12,7 +12,9 @@ from sessions_app.services import workspaces
 
 def add_workspace(parser: CommandParser) -> None:
     """``--workspace SLUG``."""
-    parser.add_argument("--workspace", metavar="SLUG", default=workspaces.DEFAULT, help="default: %(default)s")
+    parser.add_argument(
+        "--workspace", metavar="SLUG", default=workspaces.DEFAULT, help="slug of the workspace; default: %(default)s"
+    )
 
 
 def workspace_named(slug: str) -> Workspace:

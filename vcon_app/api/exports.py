@@ -36,7 +36,7 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
 }
 MAX_WAIT = 300.0
 POLL_SECONDS = 0.25
-FormatName = Annotated[str, Query(description="name of a format of export: vcon, jsonl, html, bundle, original, ...")]
+FormatName = Annotated[str, Query(description=", ".join(export_options.format_names()))]
 
 
 def choices() -> list[dict[str, Any]]:

@@ -12,12 +12,14 @@ from config.prepare import connection_parameters
 
 
 class Command(BaseCommand):
-    help = "Writes database, documents, checkpoints and keys into a directory, beside a running desk; status 0 or 1."
+    help = "Writes database, documents, checkpoints and keys into a directory, while the desk may run; status 0 or 1."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("directory", type=Path, metavar="DIR")
-        parser.add_argument("--replace", action="store_true", help="replace what is in DIR, once the new one is whole")
+        parser.add_argument("directory", type=Path, metavar="DIR", help="a new or empty folder")
+        parser.add_argument(
+            "--replace", action="store_true", help="replace the backup in DIR once the new one is complete"
+        )
 
     def handle(self, *args: Any, directory: Path, replace: bool, **options: Any) -> None:
         try:

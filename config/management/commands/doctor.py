@@ -8,7 +8,7 @@ from config import doctor
 
 
 class Command(BaseCommand):
-    help = "Checks database, broker, worker, storage, clock and secrets; exit status 1 when one has a fault."
+    help = "Checks database, broker, worker, storage, clock, secrets and more; exit status 1 when one has a fault."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -16,7 +16,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--demo", action="store_true", help="load the example sessions, once")
-        parser.add_argument("--static", action="store_true", help="static files only, which needs no database")
+        parser.add_argument("--static", action="store_true", help="only the static files, which need no database")
         parser.add_argument("--part", help=argparse.SUPPRESS)  # what a part that is started alone needs
 
     def handle(self, *args: Any, demo: bool, static: bool, part: str | None, **options: Any) -> None:

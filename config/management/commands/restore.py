@@ -12,11 +12,11 @@ from config.prepare import connection_parameters
 
 
 class Command(BaseCommand):
-    help = "Puts a backup into an installation that has nothing in it and does not run; status 0 or 1."
+    help = "Restores a backup into an installation that is empty and does not run, and checks it. Exit status 0 or 1."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("directory", type=Path, metavar="DIR")
+        parser.add_argument("directory", type=Path, metavar="DIR", help="the folder that `backup` wrote")
 
     def handle(self, *args: Any, directory: Path, **options: Any) -> None:
         try:

@@ -21,9 +21,18 @@ class Command(BaseCommand):
             "create", help="make a key and print it"
         )
         create.add_argument("--name", required=True, help="what it is for; shown where it acts")
-        create.add_argument("--role", required=True, choices=Role.values)
-        create.add_argument("--agent", metavar="NAME", help="the only agent whose sessions and approvals it sees")
-        create.add_argument("--expires-in", metavar="DAYS", type=_days, help="works this long; default: until revoked")
+        create.add_argument(
+            "--role",
+            required=True,
+            choices=Role.values,
+            help="what it may do; agent: ask, and report sessions of its own",
+        )
+        create.add_argument(
+            "--agent", metavar="NAME", help="the only agent whose sessions and approvals it sees; made if there is none"
+        )
+        create.add_argument(
+            "--expires-in", metavar="DAYS", type=_days, help="how long it works; default: until it is revoked"
+        )
         add_workspace(create)
 
     def handle(

@@ -12,12 +12,15 @@ from sessions_app.services.people import members
 
 
 class Command(BaseCommand):
-    help = "Members: `member link E-MAIL` prints a sign-in link, for who can come in by no other way; it works once."
+    help = (
+        "Members: `member link E-MAIL` prints a sign-in link, for somebody who cannot sign in otherwise. It works "
+        "once, within 24 hours; earlier links of that person end."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         link = parser.add_subparsers(dest="action", required=True).add_parser("link", help="make a link and print it")
-        link.add_argument("email", metavar="E-MAIL", help="the name that the member signs in with")
+        link.add_argument("email", metavar="E-MAIL", help="what the member signs in with")
 
     def handle(self, *args: Any, email: str, **options: Any) -> None:
         user = get_user_model().objects.filter(username=email.strip().lower()).first()

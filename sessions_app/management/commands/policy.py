@@ -23,18 +23,18 @@ from sessions_app.services.policies import versions
 class Command(BaseCommand):
     help = (
         "Policies in files: `policy export FILE` writes the rules in force as JSON, `policy import FILE --note WHY` "
-        "keeps those of a file as a new version (`--publish` puts it in force, `--shadow` in shadow), `policy diff "
-        "FILE` shows how they differ from those in force (exit status 1 where they do). FILE may be - ."
+        "saves those of a file as a new version (`--publish` puts it in force, `--shadow` in shadow), `policy diff "
+        "FILE` shows how they differ from those in force (exit status 1 where they do)."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=("export", "import", "diff"))
-        parser.add_argument("file", metavar="FILE")
+        parser.add_argument("file", metavar="FILE", help="- for standard input or output")
         parser.add_argument("--note", default="", help="what changes and why; needed to publish")
         where = parser.add_mutually_exclusive_group()
-        where.add_argument("--publish", action="store_true")
-        where.add_argument("--shadow", action="store_true")
+        where.add_argument("--publish", action="store_true", help="with import: put the version in force")
+        where.add_argument("--shadow", action="store_true", help="with import: have it judge calls without effect")
         add_workspace(parser)
 
     def handle(self, *args: Any, action: str, workspace: str, file: str, **options: Any) -> None:

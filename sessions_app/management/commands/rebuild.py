@@ -13,8 +13,8 @@ from sessions_app.services.money import ledger, totals
 
 class Command(BaseCommand):
     help = (
-        "Computes turns, tool calls, totals, costs, usage and search rows from the log again, and balances of"
-        " wallets from their entries: of all sessions or some."
+        "Computes turns, tool calls, totals, costs and search rows of sessions from their logs again. Without a"
+        " SESSION_ID it does so for all sessions, and then for usage totals and the balances of wallets, too."
     )
     requires_system_checks: list[str] = []
 

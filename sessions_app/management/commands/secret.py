@@ -17,10 +17,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        keep = actions.add_parser("set", help="keep a value under a name, or replace it")
+        keep = actions.add_parser("set", help="store a value under a name, or replace the one there")
         keep.add_argument("name")
-        keep.add_argument("--origin", required=True, help="the only place it is sent to: https://mcp.example.com")
-        forget = actions.add_parser("delete", help="throw it away")
+        keep.add_argument(
+            "--origin", required=True, help="the only address it is sent to, such as https://mcp.example.com"
+        )
+        forget = actions.add_parser("delete", help="delete it")
         forget.add_argument("name")
         for action in (keep, forget, actions.add_parser("list", help="names and origins; values are never shown")):
             add_workspace(action)

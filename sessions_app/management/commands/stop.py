@@ -22,17 +22,27 @@ DURATION = re.compile(r"([1-9][0-9]{0,8})([smhd])", re.ASCII)
 
 class Command(BaseCommand):
     help = (
-        "Stops: `stop --reason WHY` stops every agent of the workspace, with `--agent NAME` one; `stop list` shows "
-        "those in force, `stop lift ID` ends one."
+        "Stops: `stop --reason WHY` stops every agent of the workspace, with `--agent NAME` only that one; `stop list` "
+        "shows the stops in force, `stop lift ID` lifts one."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", nargs="?", choices=("make", "lift", "list"), default="make")
-        parser.add_argument("id", nargs="?", metavar="ID", help="of the stop to lift; may be left out if there is one")
-        parser.add_argument("--agent", metavar="NAME", help="name or slug of the only agent to stop; default: all")
+        parser.add_argument(
+            "id", nargs="?", metavar="ID", help="id of the stop to lift; may be left out when only one is in force"
+        )
+        parser.add_argument(
+            "--agent", metavar="NAME", help="name or slug of the only agent to stop; default: every agent"
+        )
         parser.add_argument("--reason", default="", help="why; everybody who meets the stop reads it")
-        parser.add_argument("--for", dest="duration", metavar="TIME", type=duration, help="such as 30m, 2h or 3d")
+        parser.add_argument(
+            "--for",
+            dest="duration",
+            metavar="TIME",
+            type=duration,
+            help="how long, such as 30m, 2h or 3d; default: until it is lifted",
+        )
         add_workspace(parser)
 
     def handle(self, *args: Any, action: str, workspace: str, **options: Any) -> None:

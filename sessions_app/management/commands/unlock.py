@@ -9,7 +9,7 @@ from sessions_app.services.people.password_checks import canonical_name
 
 
 class Command(BaseCommand):
-    help = "Forgets wrong passwords: whoever has this e-mail (or user name) may try to sign in again at once."
+    help = "Forgets wrong passwords: whoever has this e-mail or user name may try to sign in again at once."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -18,7 +18,7 @@ WHEN_EMPTY: dict[str, str] = {
 
 
 class Command(BaseCommand):
-    help = "Money of a workspace: `wallet show`, `wallet credit ai 50 --source purchased`, `wallet expire ai`."
+    help = "Wallets of a workspace: `wallet show`, `wallet credit ai 50 --source purchased`, `wallet expire ai`."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:

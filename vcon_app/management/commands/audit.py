@@ -28,14 +28,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        verify = actions.add_parser("verify", help="look at everything")
+        verify = actions.add_parser("verify", help="verify the whole installation, a workspace or a session")
         verify.add_argument("--all", action="store_true", help="the whole installation (the default)")
-        verify.add_argument("--workspace", metavar="SLUG", help="one workspace alone, without the checkpoints")
-        verify.add_argument("--session", metavar="ID", type=UUID, help="one session alone")
+        verify.add_argument("--workspace", metavar="SLUG", help="only this workspace, without the checkpoints")
+        verify.add_argument("--session", metavar="ID", type=UUID, help="only this session")
         verify.add_argument(
-            "--key", metavar="PEM", type=Path, help="an earlier key of ours, which signed checkpoints and tombstones"
+            "--key", metavar="PEM", type=Path, help="an earlier key of this installation, which signed what is there"
         )
-        verify.add_argument("--witness", metavar="FILE", type=Path, help="checkpoints that somebody else has kept")
+        verify.add_argument("--witness", metavar="FILE", type=Path, help="checkpoints that a witness has kept")
         export = actions.add_parser("export", help="the entries of a period, as a file")
         export.add_argument("--format", choices=sorted(audit_export.MEDIA_TYPES), default="jsonl")
         add_period(export)

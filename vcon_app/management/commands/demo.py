@@ -9,7 +9,7 @@ from vcon_app.services.imports import demo
 
 
 class Command(BaseCommand):
-    help = "Load the example sessions that ship with Countersign into the default workspace (only once)."
+    help = "Loads the example sessions that ship with Countersign into the default workspace; again it changes nothing."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:

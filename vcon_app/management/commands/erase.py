@@ -13,15 +13,23 @@ from vcon_app.services.erasure import erasing, months
 
 
 class Command(BaseCommand):
-    help = "Deletes a session, an import, or all sessions before a day for good; a signed tombstone of each stays."
+    help = (
+        "Deletes a session, an import, or all sessions from before a day for good; a signed tombstone of each remains."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("kind", choices=["session", "import", "before"])
-        parser.add_argument("id", metavar="ID|DAY", help="before: 2026-12-01, what was made earlier")
+        parser.add_argument("kind", choices=["session", "import", "before"], help="what to delete")
+        parser.add_argument(
+            "id",
+            metavar="ID|DAY",
+            help="with before: 2026-12-01 means sessions made before that day (UTC) and not changed since",
+        )
         parser.add_argument("--reason", required=True, help="why; it is kept for good")
         parser.add_argument(
-            "--children", action="store_true", help="of a session: the sessions of its sub-agents, too; else they stay"
+            "--children",
+            action="store_true",
+            help="with session: the sessions of its sub-agents, too; otherwise they stay",
         )
 
     def handle(self, *args: Any, kind: str, id: str, reason: str, children: bool, **options: Any) -> None:
@@ -43,7 +51,7 @@ class Command(BaseCommand):
         dropped = f"; {', '.join(erased.parts)} dropped" if erased.parts else ""
         self.stdout.write(f"deleted {erased.sessions} sessions from before {day}{dropped}")
         for part in erased.held:
-            self.stdout.write(f"{part} is in use: the next look, within an hour, drops it")
+            self.stdout.write(f"{part} is in use; it is dropped within an hour")
         for session, why in erased.stays.items():
             self.stderr.write(f"{session} stays: {why}")
         if erased.stays:

@@ -18,14 +18,16 @@ from vcon_app.signing.keys import BadKey
 class Command(BaseCommand):
     help = (
         "Writes the evidence pack of a period: decisions with their receipts, who oversaw and how fast, rules, stops, "
-        "incidents, and the audit log with what is needed to verify it elsewhere. `verify` checks it. docs/proof.md."
+        "incidents, and the audit log with what is needed to verify it elsewhere. `verify` checks it: docs/proof.md."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_period(parser, required=True)
-        parser.add_argument("--agent", metavar="NAME", default="", help="decisions of this agent alone (name or slug)")
-        parser.add_argument("--output", metavar="FILE", type=Path, help="default: a name of its own, in this folder")
+        parser.add_argument("--agent", metavar="NAME", default="", help="only decisions of this agent (name or slug)")
+        parser.add_argument(
+            "--output", metavar="FILE", type=Path, help="a file or a folder; default: a name of its own in this folder"
+        )
         add_workspace(parser)
 
     def handle(self, *args: Any, agent: str, output: Path | None, workspace: str, **options: Any) -> None:

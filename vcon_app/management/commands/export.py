@@ -20,19 +20,25 @@ POLL_SECONDS = 0.2
 
 
 class Command(BaseCommand):
-    help = "Writes one session to a file or to standard output. What the format cannot carry is told on standard error."
+    help = (
+        "Writes one session to a file or to standard output. What the format cannot carry is listed on standard error."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("session", metavar="SESSION_ID")
-        parser.add_argument("--format", required=True)
+        formats = ", ".join(export_options.format_names())
+        parser.add_argument("--format", required=True, metavar="FORMAT", help=f"one of {formats}")
         parser.add_argument(
-            "--output", metavar="PATH", type=Path, help="a file, or a folder for a file of its own name"
+            "--output",
+            metavar="PATH",
+            type=Path,
+            help="a file, or a folder (the file gets its own name); default: standard output",
         )
-        parser.add_argument("--signed", "--sign", action="store_true", help="with the key of this installation")
+        parser.add_argument("--signed", "--sign", action="store_true", help="sign it with the key of this installation")
         parser.add_argument(
             "--encrypt-for", metavar="PEM", type=Path, action="append", default=[],
-            help="a certificate or public key (RSA) whose owner alone can read it; may be repeated; it is signed first",
+            help="a certificate or public key (RSA) whose owner can read it; may be repeated; it is signed first",
         )  # fmt: skip
         for name, found in export_options.all_options().items():
             parser.add_argument(f"--{name.replace('_', '-')}", nargs="?", const="true", help=_help(found))
@@ -77,7 +83,7 @@ def _recipient(path: Path) -> Anchor:
 def _help(found: list[tuple[str, Option]]) -> str:
     option = found[0][1]
     values = f" ({', '.join(value for value, _ in option.choices)})" if option.choices else ""
-    return f"{', '.join(format for format, _ in found)}: {option.title.lower()}{values}".replace("%", "%%")
+    return f"{', '.join(format for format, _ in found)}: {option.title}{values}".replace("%", "%%")
 
 
 def _written(export: Export) -> Export:

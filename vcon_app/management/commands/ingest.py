@@ -37,16 +37,24 @@ Found = tuple[Path, Path | None]
 
 
 class Command(BaseCommand):
-    help = "Files, and folders with all that is in them, through the same pipeline as the upload page."
+    help = (
+        "Imports files, and folders with everything in them, as the upload page does; exit status 1 when a file failed."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("paths", nargs="*", metavar="PATH", type=Path, help="hidden files of folders are left out")
+        parser.add_argument(
+            "paths",
+            nargs="*",
+            metavar="PATH",
+            type=Path,
+            help="a file or a folder; hidden files in folders are left out",
+        )
         parser.add_argument(
             "--from", action="append", default=[], dest="sources", metavar="AGENT", choices=sorted(PLACES),
-            help="what this agent keeps in your home is shown, and imported if you say yes; one of %(choices)s",
+            help="shows what this agent keeps in your home, and imports it if you say yes; one of %(choices)s",
         )  # fmt: skip
-        parser.add_argument("--all", action="store_true", help="the same with every agent that is found")
+        parser.add_argument("--all", action="store_true", help="the same for every agent that is found")
         parser.add_argument("--yes", action="store_true", help="with --from or --all: do not ask")
         parser.add_argument("--agent", metavar="NAME", help="whose sessions these are; default: what the file says")
         parser.add_argument(
@@ -55,8 +63,8 @@ class Command(BaseCommand):
             help="default: %(default)s, which recognises the content; else one of %(choices)s",
         )  # fmt: skip
         add_workspace(parser)
-        parser.add_argument("--json", action="store_true", help="one JSON object a line: the import, and its path")
-        parser.add_argument("--no-wait", action="store_true", help="leave the reading to the worker and end at once")
+        parser.add_argument("--json", action="store_true", help="a line of JSON per file: the import, with its path")
+        parser.add_argument("--no-wait", action="store_true", help="leave the reading to a worker and end at once")
 
     def handle(self, *args: Any, paths: list[Path], agent: str | None, workspace: str, **options: Any) -> None:
         self.as_json = options["json"]

@@ -21,18 +21,20 @@ SAID = {
 
 
 class Command(BaseCommand):
-    help = "Says what the retention of sessions asks for, applies it, holds a session, or deletes those that are over."
+    help = (
+        "Prunes what is due by the retention of sessions; or lists it, holds a session, or deletes those that are over."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         act = parser.add_mutually_exclusive_group()
-        act.add_argument("--dry-run", action="store_true", help="say what is due, and change nothing")
-        act.add_argument("--hold", metavar="SESSION", help="nothing of it is pruned, and nobody deletes it")
-        act.add_argument("--lift", metavar="SESSION", help="the end of a hold")
+        act.add_argument("--dry-run", action="store_true", help="only list what is due")
+        act.add_argument("--hold", metavar="SESSION", help="put it on hold: it is neither pruned nor deleted")
+        act.add_argument("--lift", metavar="SESSION", help="lift its hold")
         act.add_argument(
-            "--delete", action="store_true", help="delete the sessions whose days are over for good; needs --reason"
+            "--delete", action="store_true", help="delete for good the sessions whose ttl_days are over; needs --reason"
         )
-        parser.add_argument("--reason", default="", help="of a deletion: why; it is kept for good")
+        parser.add_argument("--reason", default="", help="with --delete: why; it is kept for good")
 
     def handle(
         self, *args: Any, dry_run: bool, hold: str | None, lift: str | None, delete: bool, reason: str, **options: Any

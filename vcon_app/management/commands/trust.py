@@ -27,14 +27,17 @@ class Command(BaseCommand):
         add = actions.add_parser("add", help="trust the certificate or public key in a PEM file")
         add.add_argument("pem", metavar="PEM", type=Path)
         add.add_argument(
-            "--name", default="", help="default: the name in the certificate, or the fingerprint's beginning"
+            "--name", default="", help="default: the name in the certificate, or the beginning of the fingerprint"
         )
-        add.add_argument("--origin", default="", help="of a key for llmfeed files: the site whose files it counts for")
-        remove = actions.add_parser("remove", help="trust it no longer")
-        remove.add_argument("anchor", metavar="FINGERPRINT", help="its beginning is enough, or the name")
-        own = actions.add_parser("own", help="our own key, for those who check what we sign; made if there is none")
+        add.add_argument("--origin", default="", help="with a key for llmfeed files: the site whose files it is for")
+        remove = actions.add_parser("remove", help="no longer trust it")
+        remove.add_argument("anchor", metavar="FINGERPRINT", help="or its beginning (at least 4 digits), or the name")
+        own = actions.add_parser(
+            "own",
+            help="print the public key of this installation, for those who check what it signs; made if there is none",
+        )
         own.set_defaults(workspace=workspaces.DEFAULT)
-        for action in (add, actions.add_parser("list", help="one line each"), remove):
+        for action in (add, actions.add_parser("list", help="list them, one line each"), remove):
             add_workspace(action)
 
     def handle(self, *args: Any, action: str, workspace: str, **options: Any) -> None:

@@ -35,7 +35,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("path", metavar="PATH", type=Path)
-        parser.add_argument("--key", metavar="PEM", type=Path, help="a certificate or public key to trust this once")
+        parser.add_argument("--key", metavar="PEM", type=Path, help="a certificate or public key to trust this time")
         parser.add_argument("--of", metavar="FILE", type=Path, help="the file that PATH, a .receipt.cose, is about")
         add_workspace(parser)
 

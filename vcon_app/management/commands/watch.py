@@ -17,7 +17,7 @@ from vcon_app.services.imports.watch import Outcome, Watch
 
 
 class Command(BaseCommand):
-    help = "Follow a folder: import what is in it, and then what its files grow by, until Ctrl-C."
+    help = "Follows a folder: imports what is in it, and then what is added to its files, until Ctrl-C."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,9 +29,13 @@ class Command(BaseCommand):
         )
         parser.add_argument("--agent", metavar="NAME", help="whose sessions these are; default: what the file says")
         add_workspace(parser)
-        parser.add_argument("--once", action="store_true", help="import what is there now, and end")
+        parser.add_argument("--once", action="store_true", help="import what is there now, then end")
         parser.add_argument(
-            "--interval", type=float, default=2.0, metavar="SECONDS", help="between two looks; default: %(default)s"
+            "--interval",
+            type=float,
+            default=2.0,
+            metavar="SECONDS",
+            help="time between two looks; default: %(default)s",
         )
 
     def handle(

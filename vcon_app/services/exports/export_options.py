@@ -52,9 +52,14 @@ def media_types(format: str) -> tuple[str, ...]:
     return (spec.media_type, *spec.also_served_as)
 
 
+def format_names() -> list[str]:
+    """Names of the formats of export."""
+    return [ORIGINAL, *sorted(registry.writers())]
+
+
 def every_media_type() -> dict[str, dict[str, Any]]:
     """Media types of all exports, as an OpenAPI document lists the contents of an answer."""
-    return {type_: {} for format in (ORIGINAL, *registry.writers()) for type_ in media_types(format)}
+    return {type_: {} for format in format_names() for type_ in media_types(format)}
 
 
 def options_of(format: str) -> tuple[Option, ...]:
