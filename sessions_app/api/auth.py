@@ -245,7 +245,12 @@ def hide_foreign(request: HttpRequest, principal: Principal) -> None:
     for name, id_ in request.resolver_match.kwargs.items():
         model = IN_PATHS.get(name)
         if model and not model.objects.filter(_visible(principal, model), pk=id_).exists():
-            raise not_found(model._meta.model_name)
+            raise not_found(noun_of(model))
+
+
+def noun_of(model: type[Model]) -> str:
+    """What a row is called in a problem."""
+    return "decision" if model is GraphNode else str(model._meta.verbose_name)
 
 
 def _visible(principal: Principal, model: type[Model]) -> Q:

@@ -250,7 +250,7 @@ def _webhook(request: HttpRequest, webhook_id: UUID) -> models.WebhookEndpoint:
 
 def _delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> models.WebhookDelivery:
     found = queries.delivery(request.auth.workspace.id).filter(endpoint=webhook_id)
-    return _found_or_404(found, delivery_id, "delivery")
+    return _found_or_404(found, delivery_id, "webhook delivery")
 
 
 def _found_or_404(found: Any, id_: UUID, noun: str) -> Any:

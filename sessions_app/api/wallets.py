@@ -14,7 +14,7 @@ from sessions_app.queries.money import budgets as budget_queries
 from sessions_app.queries.money import ledger as queries
 from sessions_app.services.money import budgets, ledger
 
-from .auth import admin, reader
+from .auth import admin, noun_of, reader
 from .idempotency import once
 from .paging import Cursor, Limit, Page, behind, keyset
 from .parsing import reply
@@ -96,5 +96,5 @@ def _row_of_workspace(
         return None
     found = model.objects.filter(workspace=request.auth.workspace, pk=id_).first()
     if found is None:
-        raise not_found(model._meta.model_name)
+        raise not_found(noun_of(model))
     return found

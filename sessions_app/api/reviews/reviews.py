@@ -229,7 +229,7 @@ def close_queue(request: HttpRequest, queue_id: UUID, nothing: NoBody = NOTHING)
 def _queue(request: HttpRequest, queue_id: UUID) -> models.ReviewQueue:
     queue = models.ReviewQueue.objects.filter(workspace=request.auth.workspace, pk=queue_id).first()
     if queue is None:
-        raise not_found("queue")
+        raise not_found("review queue")
     return queue
 
 

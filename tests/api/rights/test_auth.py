@@ -172,3 +172,18 @@ def test_a_member_decides_under_their_own_name(browser, asked):
         "member",
         "web",
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "noun"),
+    [
+        ("webhooks/{0}/deliveries/acknowledge", {"ids": ["01990000-0000-7000-8000-000000000000"]}, "webhook endpoint"),
+        ("grants/{0}/revoke", {}, "grant"),
+        ("reviews/queues/{0}/close", {}, "review queue"),
+        ("stops/{0}/lift", {}, "stop"),
+    ],
+)
+def test_what_nobody_has_is_called_the_same_whatever_role_asks(viewer, admin, path, body, noun):
+    path = path.format("01990000-0000-7000-8000-000000000000")
+    said = f"there is no such {noun} in this workspace"
+    assert [refused(api.post(path, body), 404)["detail"] for api in (viewer, admin)] == [said, said]
