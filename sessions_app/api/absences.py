@@ -32,8 +32,8 @@ def list_absences(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRes
 @router.post("/absences", auth=reader, response={201: Absence})
 @once
 def make_absence(request: HttpRequest, absence: NewAbsence) -> HttpResponse:
-    """Record that a member is away: yourself, or as an admin anybody (403 otherwise). A key has to
-    name the `member`.
+    """Record that a member is away: yourself, or as an admin anybody (403 otherwise). A key has to name
+    the `member`.
     """
     principal = request.auth
     if absence.member:

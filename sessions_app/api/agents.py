@@ -44,7 +44,9 @@ def list_agents(request: HttpRequest, limit: Limit, cursor: Cursor, q: Words) ->
 @router.post("/agents", auth=writer, response={201: Agent})
 @once
 def create_agent(request: HttpRequest, agent: NewAgent) -> HttpResponse:
-    """Define an agent. 409 when its name is taken; 403 when `policy`, `tools` or `environment` are sent by no admin."""
+    """Define an agent. 409 when its name is taken; 403 when anybody but an admin sets `policy`, `tools` or
+    `environment`.
+    """
     values, may_grant = agent.values(), request.auth.role.covers(models.Role.ADMIN)
     made = agents.create(request.auth.workspace.id, by=request.auth.actor, may_grant=may_grant, **values)
     return reply(_shown(made), 201)

@@ -32,7 +32,7 @@ def withdraw(request: HttpRequest, approval_id: UUID, body: Withdrawal) -> HttpR
 
 @router.post(f"{ONE}/claim", auth=own_writer, response=Approval)
 def claim(request: HttpRequest, approval_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
-    """Claim an approval for ten minutes: a hint to others, who may still decide it. Again it is ten minutes from then.
+    """Claim an approval for ten minutes: a hint to others, who may still decide it. Claiming again renews it.
 
     For members alone: 403 for keys. 409 while somebody else has claimed it, and once it is decided.
     """
@@ -56,8 +56,8 @@ def assign(request: HttpRequest, approval_id: UUID, body: Assignment) -> HttpRes
 
 @router.post(f"{ONE}/snooze", auth=own_writer, response=Approval)
 def snooze(request: HttpRequest, approval_id: UUID, body: Snooze) -> HttpResponse:
-    """Snooze an approval for everybody, for at most seven days. It may still expire meanwhile. 409
-    once it is decided.
+    """Snooze an approval for everybody, for at most seven days. It may still expire meanwhile. 409 once
+    it is decided.
     """
     approval = find(request.auth, approval_id)
     if body.until is None:

@@ -64,7 +64,7 @@ def list_approvals(
 async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> HttpResponse:
     """Return an approval; with `wait` once it is decided, or as it is when the time is up.
 
-    When the time is up nothing has changed: ask again. 429 when the caller has too many streams and waits open.
+    A wait that ends changes nothing: ask again. 429 when the caller has too many streams and waits open.
     """
     if not wait:
         return reply(Approval.from_row(await sync_to_async(_current)(request.auth, approval_id)))
@@ -87,8 +87,7 @@ async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> 
 @once
 def ask(request: HttpRequest, question: Question) -> HttpResponse:
     """Ask whether a tool call may be made. The answer is pending, or allowed or denied at once by a policy, a grant or
-    a
-    stop. The same `client_id` again is the same question: 201 with the approval as it stands.
+    a stop. The same `client_id` again is the same question: 201 with the approval as it stands.
 
     409 when the `client_id` was used for another question (the answer names what differs), and for a session that is
     archived or was imported from a signed file. 403 when the key is for another agent.

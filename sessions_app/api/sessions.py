@@ -76,8 +76,8 @@ def read_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 @router.patch("/sessions/{uuid:session_id}", auth=own_writer, response=Session)
 def change_session(request: HttpRequest, session_id: UUID, changes: SessionChanges) -> HttpResponse:
-    """Replace the tags of a session, change its retention, or both. 403 for a change of retention
-    that is an admin's.
+    """Replace the tags of a session, change its retention, or both. 403 for a change of retention that
+    is an admin's.
     """
     session, auth = session_read(request, session_id), request.auth
     retention = changes.retention.said() if changes.retention else None

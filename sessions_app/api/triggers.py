@@ -82,8 +82,8 @@ def read_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 
 @router.patch("/schedules/{uuid:schedule_id}", auth=admin, response=Schedule)
 def change_schedule(request: HttpRequest, schedule_id: UUID, changes: ScheduleChanges) -> HttpResponse:
-    """Change the fields that are sent. `enabled` pauses and resumes; times that passed in a pause
-    are not made up for.
+    """Change the fields that are sent. `enabled` pauses and resumes; times that passed in a pause are
+    not made up for.
     """
     changed = schedules.change(_schedule(request, schedule_id), _changes(request, changes), by=request.auth.actor)
     return reply(Schedule.from_row(changed, _rules(request)))
@@ -199,8 +199,8 @@ def acknowledge_delivery(
 def replay_delivery(
     request: HttpRequest, webhook_id: UUID, delivery_id: UUID, nothing: NoBody = NOTHING
 ) -> HttpResponse:
-    """Give a delivery to the agent again, in a new session. 409 when there is no agent, or its
-    content is kept no more.
+    """Give a delivery to the agent again, in a new session. 409 when there is no agent, or its content
+    is kept no more.
     """
     run = webhook_deliveries.replay(_delivery(request, webhook_id, delivery_id), by=request.auth.actor)
     return reply(TriggerRun.from_row(run), 201)

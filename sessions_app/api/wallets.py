@@ -58,8 +58,8 @@ def create_credit(request: HttpRequest, kind: Kind, credit: NewCredit) -> HttpRe
 def list_budgets(
     request: HttpRequest, limit: Limit, cursor: Cursor, agent: OfAgent, session: OfSession
 ) -> HttpResponse:
-    """List budgets with what was spent of each, newest first: all, or those of the `agent` or
-    `session` that is named.
+    """List budgets with what was spent of each, newest first: all, or those of the `agent` or `session`
+    that is named.
     """
     about = {name: value for name, value in (("agent", agent), ("session", session)) if value}
     workspace_id = request.auth.workspace.id
@@ -70,8 +70,8 @@ def list_budgets(
 
 @router.put("/budgets", auth=admin, response=Budget)
 def put_budget(request: HttpRequest, budget: NewBudget) -> HttpResponse:
-    """Set the budget of a session, an agent or the workspace for a day (UTC) or in all, in place of
-    the one there was.
+    """Set the budget of a session, an agent or the workspace for a day (UTC) or in all, in place of the
+    one there was.
     """
     about = {
         "agent": _row_of_workspace(request, models.Agent, budget.agent),

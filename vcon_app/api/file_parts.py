@@ -38,8 +38,8 @@ class FilePart(BaseModel):
 
 
 class FileParts(BaseModel):
-    """Parties, analyses, attachments, nodes, blocks, and every other member that became no event,
-    as the file has it.
+    """Parties, analyses, attachments, nodes, blocks, and every other member that became no event, as the
+    file has it.
     """
 
     parts: list[FilePart]

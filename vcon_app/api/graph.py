@@ -22,8 +22,8 @@ FILE: dict[str, Any] = {"responses": {200: {"description": "the file", "content"
 
 @router.get("/agents/{uuid:agent_id}/graph/export", auth=reader, openapi_extra=FILE)
 def export_graph(request: HttpRequest, agent_id: UUID) -> HttpResponseBase:
-    """Return the definition, runs, tools, decisions and evidence of an agent as a Unified Product
-    Graph, all of them.
+    """Return the definition, runs, tools, decisions and evidence of an agent as a Unified Product Graph,
+    all of them.
     """
     agent = agent_read(request, agent_id)
     return written_meanwhile(agent_graph.chunks(agent), f"{agent.slug}{agent_graph.SUFFIX}", agent_graph.MEDIA_TYPE)

@@ -79,8 +79,7 @@ class Leak(BaseModel):
 
 class Redaction(BaseModel):
     """A redacted vCon. ``held``: removed words are still in it (``leaks``) or were not all looked for (``unchecked``):
-    accept
-    it, or make another one that removes more.
+    accept it, or make another one that removes more.
     """
 
     id: UUID

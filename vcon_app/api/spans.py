@@ -65,8 +65,7 @@ BODY = {
 @router.post("/otlp/v1/traces", auth=own_asker, openapi_extra=BODY)
 def export_traces(request: HttpRequest) -> HttpResponse:
     """Receive spans by OTLP/HTTP: each conversation (`gen_ai.conversation.id`, `session.id`), else each trace, becomes
-    a
-    session.
+    a session.
 
     A 200 says that the spans are kept; within seconds a worker turns them into events. A span that comes again is
     counted once. Errors are in the encoding of the request: 415 for any other, 413 for a body that is too large, 429

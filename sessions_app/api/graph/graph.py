@@ -86,8 +86,7 @@ def record_evidence(request: HttpRequest, session_id: UUID, new: NewEvidence) ->
 @router.patch("/sessions/{uuid:session_id}/decisions/{uuid:decision_id}", auth=own_writer, response=GraphNode)
 def change_decision(request: HttpRequest, session_id: UUID, decision_id: UUID, change: StatusChange) -> HttpResponse:
     """Change the status of a decision: from proposed to reviewing; from reviewing to approved, rejected or proposed;
-    from
-    rejected to proposed; from approved to deprecated.
+    from rejected to proposed; from approved to deprecated.
 
     422 for any other change, and for a decision that an event tells. The same status again changes nothing.
     """

@@ -27,8 +27,8 @@ router = Router(tags=["sessions"])
 def list_calls(
     request: HttpRequest, session_id: UUID, wanted: Query[CallQuery], limit: Limit, cursor: Cursor
 ) -> HttpResponse:
-    """List the tool calls of a session and its sub-agents, in the order in which they were made
-    unless `sort` is sent.
+    """List the tool calls of a session, with those of sub-agents in it, in the order in which they were made unless
+    `sort` is sent.
     """
     session = session_read(request, session_id)
     only = CallFilter(wanted.tool, wanted.status == "failed", wanted.about, wanted.took, wanted.cost)

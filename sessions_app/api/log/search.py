@@ -24,9 +24,8 @@ Sessions = Annotated[int, Query(SESSIONS, ge=1, le=50, description="most session
 @router.get("/search", auth=own_reader, response=SearchPage)
 def search_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Sessions, cursor: Cursor) -> HttpResponse:
     """Search the transcripts of all sessions; each session that is found comes with hits in context. `q` takes words
-    and
-    operators: `refund tool:search is:error cost>0.50 file:src/app.py from:2026-01-31`. Filters and order are those of
-    `GET /api/v1/sessions`.
+    and operators: `refund tool:search is:error cost>0.50 file:src/app.py from:2026-01-31`. Filters and order are those
+    of `GET /api/v1/sessions`.
     """
     try:
         sees = request.auth.lists(names_agent(wanted.agent, wanted.q))

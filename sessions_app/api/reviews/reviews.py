@@ -153,8 +153,8 @@ def list_rubrics(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResp
 @router.post("/reviews/rubrics", auth=admin, response={201: Rubric})
 @once
 def add_rubric(request: HttpRequest, new: NewRubric) -> HttpResponse:
-    """Add a rubric, which reviewers score from now on: at most 20 in use. 403 for keys; 422 for a
-    name that is taken.
+    """Add a rubric, which reviewers score from now on: at most 20 in use. 403 for keys; 422 for a name
+    that is taken.
     """
     made = rubrics.add(member_of(request), new.name, new.kind, by=request.auth.actor)
     return reply(Rubric.from_row(made), 201)
@@ -188,8 +188,8 @@ def make_queue(request: HttpRequest, new: NewQueue) -> HttpResponse:
 
 @router.get("/reviews/queues/{uuid:queue_id}", auth=reader, response=QueueProgress)
 def read_queue(request: HttpRequest, queue_id: UUID) -> HttpResponse:
-    """Return a queue, how much of it is left, and whether its reviewers agree. 409 when its filter
-    is no longer valid.
+    """Return a queue, how much of it is left, and whether its reviewers agree. 409 when its filter is no
+    longer valid.
     """
     queue = _queue(request, queue_id)
     try:

@@ -49,8 +49,7 @@ def read_state(
     scope: InScope = "session",
 ) -> HttpResponse:
     """List the values that a session sees in a scope, in order of their keys. With `key` that one, or an empty list;
-    with
-    `q` the best `limit` values on a single page.
+    with `q` the best `limit` values on a single page.
 
     422 for the scope `user` of a session without a `user_id`.
     """
