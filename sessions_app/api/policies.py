@@ -91,7 +91,7 @@ def read_shadow(request: HttpRequest) -> HttpResponse:
 
 @router.delete("/policy/shadow", auth=admin, response={204: None})
 def end_shadow(request: HttpRequest) -> HttpResponse:
-    """Take the version in shadow out of it; without one nothing changes."""
+    """End the shadow: no version judges calls beside the live one any more. Without one nothing changes."""
     versions.put_in_shadow(request.auth.workspace.id, None, by=request.auth.actor)
     return HttpResponse(status=204)
 
@@ -107,7 +107,7 @@ def list_policy_versions(request: HttpRequest, limit: Limit, cursor: Cursor) -> 
 @router.post("/policy/versions", auth=admin, response={201: Version})
 @once
 def save_version(request: HttpRequest, draft: NewVersion) -> HttpResponse:
-    """Save rules as a new version, without effect. The rules of the newest version, sent without `note`, make none."""
+    """Save rules as a new version, without effect. The rules of the newest one, without `note`, make no new version."""
     refuse_repaired(request)
     kept = versions.save_draft(request.auth.workspace.id, draft.rules, by=request.auth.actor, note=draft.note)
     return reply(Version.from_row(kept), 201)

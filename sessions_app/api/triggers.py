@@ -66,8 +66,8 @@ def list_schedules(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRe
 @router.post("/schedules", auth=admin, response={201: Schedule})
 @once
 def create_schedule(request: HttpRequest, schedule: NewSchedule) -> HttpResponse:
-    """Have an agent begin a session at the times of a cron expression (five fields) in a time zone. 404 without the
-    agent.
+    """Have an agent begin a session at the times of a cron expression (five fields) in a time zone. 404 for an agent
+    that does not exist.
     """
     fields = schedule.model_dump(exclude={"agent_id"})
     made = schedules.create(agent_read(request, schedule.agent_id), by=request.auth.actor, **fields)

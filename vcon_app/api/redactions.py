@@ -125,7 +125,7 @@ class Redaction(BaseModel):
 def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedaction) -> HttpResponse:
     """Make a vCon of the session without what `remove` names, and check that what was removed is nowhere in it.
 
-    A worker writes the file of a large session: `status` is then `writing`. 422 for a rule that fits nothing.
+    A worker writes the file of a large session: `status` is then `writing`. 422 for a rule that cannot be followed.
     """
     session = session_read(request, session_id)
     rules = [rule.model_dump(exclude_none=True) for rule in redaction.remove]

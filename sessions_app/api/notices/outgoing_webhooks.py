@@ -104,8 +104,8 @@ def list_messages(request: HttpRequest, outgoing_webhook_id: UUID, limit: Limit,
 def send_again(
     request: HttpRequest, outgoing_webhook_id: UUID, message_id: UUID, nothing: NoBody = NOTHING
 ) -> HttpResponse:  # fmt: skip
-    """Send a message that was given up again, with the same `webhook-id`. 409 for any other; 422 while it is switched
-    off.
+    """Send once more a message that was given up, with the same `webhook-id`. 409 for any other; 422 while it is
+    switched off.
     """
     message = outgoing_webhooks.send_again(
         _webhook(request, outgoing_webhook_id), message_id, by=request.auth.actor

@@ -112,7 +112,7 @@ def read_retention(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 @router.get("/sessions/{uuid:session_id}/pruned", auth=own_reader, response=OutOfSight)
 def read_pruned(request: HttpRequest, session_id: UUID, before: Before) -> HttpResponse:
-    """Return which events of a session are out of sight, the last 200 spans first. They stay in its log
+    """Return which events of a session are out of sight: at most 200 spans, the last one first. They stay in its log
     and in exports.
     """
     session = session_read(request, session_id)
