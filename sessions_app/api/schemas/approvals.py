@@ -215,7 +215,7 @@ class Approval(BaseModel):
     delivered_at: datetime | None
     execution: str = Field(description="what became of the call: none, running, succeeded, errored or refused")
     executed_at: datetime | None
-    version: int = Field(description="one more with each vote; a decision repeats it")
+    version: int = Field(description="rises with each vote; a decision repeats it")
 
     @classmethod
     def from_row(cls, approval: models.Approval) -> Approval:

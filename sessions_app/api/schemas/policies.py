@@ -127,18 +127,18 @@ class PastCall(BaseModel):
 
 
 class Preview(BaseModel):
-    """What a draft makes of the last calls, and what the rules in force make of the same calls."""
+    """What a draft would decide for the last calls, and what the rules in force would decide for the same ones."""
 
     calls: int
     since: datetime | None
     draft: Counts
     live: Counts
-    matched: dict[str, int] = Field(description="rule of the draft: calls whose answer it led to")
+    matched: dict[str, int] = Field(description="for each rule of the draft, how many calls it decided")
     unmatched: list[str]
-    undecidable: int = Field(description="calls of which a rule could not tell whether it matches: those ask")
+    undecidable: int = Field(description="calls for which a rule cannot tell whether it matches: those are asked about")
     differing: int
     calls_differing: list[PastCall] = Field(description="the newest 100 of them")
-    warnings: list[str] = Field(description="rules of the draft that ask what nobody here could approve")
+    warnings: list[str] = Field(description="rules of the draft that ask about calls that nobody here could approve")
 
     @classmethod
     def of(cls, made: previews.Preview, warnings: list[str]) -> Preview:
@@ -161,7 +161,7 @@ class ShadowedCall(BaseModel):
 
 
 class Shadowed(BaseModel):
-    """Among the last calls that the version in shadow was asked about, those that it would have answered otherwise."""
+    """Of the last calls that the version in shadow judged, those that it would have decided otherwise."""
 
     version: VersionName | None
     calls: int
