@@ -585,7 +585,7 @@ def test_a_saved_view_and_one_that_is_refused_are_told(open_page, agent):
     page = open_page("/sessions/?has_errors=false")
     for told in ("The view Quiet ones is saved.", "The view was not saved: "):
         page.locator("summary", has_text="Views").click()
-        page.locator(".list-menu input[name=name]").fill("Quiet ones" if "is saved" in told else " ")
+        page.get_by_label("Save this view as").fill("Quiet ones" if "is saved" in told else " ")
         page.get_by_role("button", name="Save view").click()
         expect(page.locator(".notice")).to_contain_text(told)
     page.locator("summary", has_text="Columns").click()
