@@ -432,6 +432,14 @@ def refused(connected):
     return refuse
 
 
+def test_on_a_phone_an_empty_inbox_says_so_until_something_comes(open_page, connected, agent):
+    page = open_page("/approvals/", viewport=PHONE)
+    expect(page.get_by_text("All caught up")).to_be_visible()
+    asks(session_of(agent))
+    expect(page.locator(".inbox-row")).to_be_visible()
+    expect(page.locator("#chosen")).to_be_hidden()
+
+
 def test_an_inbox_that_was_away_says_so_and_catches_up(open_page, agent, refused):
     first = asks(session_of(agent), tool="first_tool")
     page = open_page("/approvals/")

@@ -7,7 +7,7 @@ whatever the size, one row, one page of links or one checkpoint is held at a tim
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -90,12 +90,12 @@ def verify_workspace(workspace: Workspace, anchors: Sequence[Anchor] = ()) -> It
         chains.broken_ledger(workspace.pk),
         f"{LedgerEntry.objects.filter(wallet__workspace=workspace).count()} entries",
     )
-    erased = set(erased_sessions(workspace.pk, anchors))
+    judged = list(_judged_tombstones(workspace.pk, anchors))
+    forged = (chains.Broken(f"{row.kind} {row.subject_id}", fault) for row, fault in judged if fault)
     yield _counted(
-        f"{workspace.slug}: tombstones",
-        _broken_tombstones(workspace.pk, anchors),
-        f"{Tombstone.objects.filter(workspace=workspace).count()}, each signed here and as the audit log says",
+        f"{workspace.slug}: tombstones", forged, f"{len(judged)}, each signed here and as the audit log says"
     )
+    erased = set(_erased(judged))
     broken = chain(chains.broken_decisions(workspace.pk), chains.missing_approvals(workspace.pk, erased))
     yield _counted(f"{workspace.slug}: decisions", broken, "each as the audit log says")
     yield from _sessions(workspace)
@@ -111,25 +111,20 @@ def verify_session(session: Session) -> Statement:
     return Statement(False, what, f"{place}{found.fault.reason}")
 
 
-def erased_sessions(workspace_id: UUID, anchors: Sequence[Anchor] = ()) -> dict[str, Tombstone]:
-    """Tombstones of erased sessions by session: signed by this installation, and those that the audit log means.
+def _erased(judged: Iterable[tuple[Tombstone, str]]) -> dict[str, Tombstone]:
+    """Tombstones of erased sessions by session.
 
     A row of the audit log that only says so, or a tombstone that somebody wrote, erases nothing.
     """
-    judged = _judged_tombstones(workspace_id, anchors)
     return {str(row.subject_id): row for row, fault in judged if row.kind == Tombstone.Kind.SESSION and not fault}
 
 
-def _broken_tombstones(workspace_id: UUID, anchors: Sequence[Anchor]) -> Iterator[chains.Broken]:
-    """Whoever has the desk's password to the database can erase a session with a tombstone of their own making: it is
-    not signed, or no audit entry means it."""
-    for row, fault in _judged_tombstones(workspace_id, anchors):
-        if fault:
-            yield chains.Broken(f"{row.kind} {row.subject_id}", fault)
-
-
 def _judged_tombstones(workspace_id: UUID, anchors: Sequence[Anchor]) -> Iterator[tuple[Tombstone, str]]:
-    """Each tombstone of a workspace, and what is wrong with it; empty where nothing is."""
+    """Each tombstone of a workspace, and what is wrong with it; empty where nothing is.
+
+    Whoever has the desk's password to the database can erase a session with a tombstone of their own making: it is not
+    signed by this installation, or no audit entry means it.
+    """
     trusted = _with_own(anchors)
     entries = AuditEntry.objects.filter(workspace_id=workspace_id, action__in=ERASED)
     told = set(entries.values_list("action", "subject_id", "details__digest"))
@@ -286,7 +281,7 @@ def _witnessed(path: Path, size: int) -> Iterator[Statement]:
 def _heads_that_are_gone(anchors: Sequence[Anchor]) -> Iterator[Statement]:
     erased: dict[str, Tombstone] = {}
     for workspace in Workspace.objects.all():
-        erased |= erased_sessions(workspace.pk, anchors)
+        erased |= _erased(_judged_tombstones(workspace.pk, anchors))
     for kind in checkpoints.ROWS:
         heads = checkpoints.gone_heads(kind)
         gone = next((head for head in heads if not _was_erased(erased.get(str(head.chain_id)), head)), None)
